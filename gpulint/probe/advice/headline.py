@@ -56,6 +56,11 @@ _PARTS = {
     "unrecorded": "work that was not recorded",
 }
 
+_AGAIN = frozenset({"retracing", "recompiling", "new-models"})
+"""Causes that trace or compile what a run needs only once."""
+
+_ONCE = "the first tracing and compiling of each function"
+
 _END = "the wait for the end of pipelines"
 """Most of the wait for input, if pipelines end late: the elements were there."""
 
@@ -151,7 +156,11 @@ def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> st
         return "it has work" if capture.simulated == 1 else "each has work"
     if most is None or is_little:
         return "nothing stands in its way"
-    name = _END if most.name == "input" and 2 * _ending(time) > most.seconds else _PARTS[most.name]
+    name = _PARTS[most.name]
+    if most.name == "input" and 2 * _ending(time) > most.seconds:
+        name = _END
+    elif most.name == "trace" and not any(one.cause in _AGAIN for one in advice):
+        name = _ONCE
     if is_known:
         return f"most of the rest is {name} ({percent(most.share)})"
     return f"{percent(most.share)} of the time is {name}"

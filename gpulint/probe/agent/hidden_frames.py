@@ -39,7 +39,7 @@ def hide_frames(internals: Internals, hooks: Hooks) -> None:
 def hidden(function: _Call) -> _Call:
     """A function that TensorFlow takes for one of its own, which it tells by their folder: the line that created a
     variable is that of the innermost other frame."""
-    code = function.__code__  # type: ignore[attr-defined]
+    code = function.__code__
     name = os.path.join(_OF_TENSORFLOW, os.path.basename(code.co_filename))
-    function.__code__ = code.replace(co_filename=name)  # type: ignore[attr-defined]
+    function.__code__ = code.replace(co_filename=name)
     return function

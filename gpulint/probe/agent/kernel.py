@@ -16,7 +16,7 @@ from gpulint.sources.notebook import read_notebook
 
 def run_kernel(
     notebook: str, connection: str, places: Places, fault: Callable[[str, BaseException], None]
-) -> str | None:
+) -> BaseException | None:
     """Run the cells of the notebook at a path until the kernel is shut down. Returns the last cell's exception."""
     from ipykernel.kernelapp import IPKernelApp
 
@@ -27,11 +27,10 @@ def run_kernel(
     application.capture_fd_output = False  # output that bypasses Python goes to the streams of a script
     application.initialize(["-f", connection])
     shell = application.shell
-    raised: list[str | None] = [None]
+    raised: list[BaseException | None] = [None]
 
     def ran(result: Any) -> None:
-        error = result.error_before_exec or result.error_in_exec
-        raised[0] = f"{type(error).__name__}: {error}" if error is not None else None
+        raised[0] = result.error_before_exec or result.error_in_exec
 
     shell.events.register("post_run_cell", ran)
     try:

@@ -38,25 +38,24 @@ def main(arguments: Sequence[str]) -> NoReturn:
     arm(session.awaited, session.not_imported)
     atexit.register(session.write_down)
     watch_leaving(session.leaves)
-    status, error = 0, None
+    status, failed = 0, None
     try:
         if mode == "--kernel":
             from gpulint.probe.agent.kernel import run_kernel
 
-            error = run_kernel(target, given[0], session.places, session.fault)
+            failed = run_kernel(target, given[0], session.places, session.fault)
         elif mode == "-m":
             _run_module(target, given)
         else:
             _run_script(target, given)
     except SystemExit as end:
-        failed = end.code not in (None, 0)
-        session.ended(f"SystemExit: {end.code}" if failed else None, end if failed else None)
+        session.ended(end if end.code not in (None, 0) else None)
         raise
     except BaseException as raised:
-        session.ended(f"{type(raised).__name__}: {raised}", raised)
+        session.ended(raised)
         status = _uncaught(raised)
     else:
-        session.ended(error)
+        session.ended(failed)
     sys.exit(status)
 
 

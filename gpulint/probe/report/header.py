@@ -14,6 +14,7 @@ from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration
 from gpulint.probe.report import RunReport, workers
@@ -44,7 +45,7 @@ def header(capture: Capture) -> Iterator[str]:
     yield from _driver(capture)
     steps = sum(one.taken for one in capture.steps.values())
     if steps:
-        yield f"{steps} training steps"
+        yield counted(steps, "training step")
     yield from unseen(capture)
 
 

@@ -83,6 +83,7 @@ def test_an_error_in_a_cell_ends_the_run_with_its_traceback(tmp_path: Path) -> N
     assert f"{tmp_path.name}/a.ipynb:cell 2\n" in done.stderr
     assert "ZeroDivisionError: division by zero" in done.stderr and "\x1b" not in done.stderr
     assert "The program failed with ZeroDivisionError.\nZeroDivisionError: division by zero\n" in done.stdout
+    assert "a.ipynb:cell 2:3 in <module>\n" in done.stdout and "a.ipynb:cell 2:2 in f\n" in done.stdout
     records = [json.loads(line) for line in (tmp_path.parent / "c").read_text().splitlines()]
     (ended,) = [record for record in records if record["kind"] == "exit"]
     assert ended["error"] == "ZeroDivisionError: division by zero"

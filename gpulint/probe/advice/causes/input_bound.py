@@ -159,8 +159,8 @@ def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) ->
     again = opened - max(needed, 1) + is_first
     if again < 1:
         return
-    text = "each epoch reopens the pipeline"
-    fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
+    text = "each epoch reopens the pipeline" if fits else "each pass over the dataset reopens its pipeline"
+    fix = "Create the dataset once, iterate over its `repeat()`, and count the steps of an epoch."
     if any(one.where == where and one.kind == LOADER for one in observed.capture.data):
         fix = (
             "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch` to `fit`: one pipeline "
@@ -178,7 +178,7 @@ def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) ->
     what = "Closing one and opening the next" if closes else "Opening one"
     took = f"{what} took {duration(seconds / opened)}" + (f" each time, {again:,} times" if again > 1 else "")
     epochs = sum(one.where == where and one.name.startswith("epoch ") for one in phases)
-    if fits and again > epochs > fits:  # Keras opens several in each epoch
+    if fits and again > epochs - fits > 0:  # Keras opens several for each epoch
         what = "Closing and opening" if closes else "Opening"
         took = f"{what} pipelines took {duration(saved / (epochs - fits))} per epoch"
     yield Candidate(
