@@ -1,4 +1,4 @@
-"""Hides this package's frames from the stacks that TensorFlow keeps of operations and prints in its errors."""
+"""Hides this package's frames from tracebacks, and from the stacks that TensorFlow prints in its errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _OF_TENSORFLOW = os.path.join(_HERE, "tensorflow", "python", "")
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
@@ -43,3 +43,24 @@ def hidden(function: _Call) -> _Call:
     name = os.path.join(_OF_TENSORFLOW, os.path.basename(code.co_filename))
     function.__code__ = code.replace(co_filename=name)
     return function
+
+
+def forget_frames(error: BaseException) -> None:
+    """Removes frames of this package from the traceback of an exception and of its causes."""
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        frames = []
+        traceback = one.__traceback__
+        while traceback is not None:
+            if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+                frames.append(traceback)
+            traceback = traceback.tb_next
+        for frame, following in zip(frames, [*frames[1:], None]):  # noqa: B905
+            frame.tb_next = following
+        one.__traceback__ = frames[0] if frames else None
+        left += [one.__cause__, one.__context__]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import logging
 import os
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.cells import Cells
+from gpulint.probe.agent.hidden_frames import forget_frames
 from gpulint.probe.agent.places import Places
 from gpulint.sources.notebook import read_notebook
 
@@ -32,7 +34,16 @@ def run_kernel(
     def ran(result: Any) -> None:
         raised[0] = result.error_before_exec or result.error_in_exec
 
+    show = shell.showtraceback
+
+    @functools.wraps(show)
+    def shown(*arguments: Any, **keywords: Any) -> Any:
+        if (error := sys.exc_info()[1]) is not None:
+            forget_frames(error)
+        return show(*arguments, **keywords)
+
     shell.events.register("post_run_cell", ran)
+    shell.showtraceback = shown
     try:
         with open(notebook, "rb") as file:
             Cells(read_notebook(os.path.abspath(notebook), file.read()), places).watch(shell.compile, fault)

@@ -65,7 +65,8 @@ def test_reading_a_variable_is_no_step_of_eager_operations() -> None:
 
 
 def test_the_lines_of_a_function_that_steps_call_count_together() -> None:
-    text = "def norms(g):\n    a = abs(g)\n    b = a.max()\n    return a + b\n\n\nfor g in data:\n    norms(g)\n    step()\n"
+    called = "def norms(g):\n    a = abs(g)\n    b = a.max()\n    return a + b\n"
+    text = called + "\n\nfor g in data:\n    norms(g)\n    train()\n"
     at = {row: Where("/p/train.py", row) for row in range(1, 10)}
     seen = Capture(
         steps={("train", at[9]): Steps("train", at[9], 100, 1.0, 0.1)},

@@ -317,3 +317,12 @@ def test_a_notebook_is_stopped_after_so_many_steps(tmp_path: Path) -> None:
     assert "after" not in done.stdout
     assert "6 steps" in done.stdout
     assert "Traceback" not in done.stderr and done.returncode in (0, 1)
+
+
+@pytest.mark.tensorflow
+def test_the_traceback_of_a_cell_has_frames_of_the_program_and_its_libraries_only(tmp_path: Path) -> None:
+    step = "import tensorflow as tf\n\n\n@tf.function\ndef step(x):\n    return tf.matmul(x, x)"
+    done = run(tmp_path, step, "step(tf.ones((2, 3)))", options=("--simulate-gpus", "1"))
+    assert done.returncode == 4
+    assert "cell 2:1 in <module>\n" in done.stdout and "cell 1:6 in step\n" in done.stdout
+    assert f"{os.sep}gpulint{os.sep}" not in done.stderr
