@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS
+from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS, eager_lines
 from gpulint.probe.agent.graphs import PIPELINE, STEP
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.functions import Function, Functions
@@ -58,6 +58,7 @@ def _between(observed: Observed) -> Iterator[Candidate]:
     operations. The lines of a function count together."""
     fits = {one.where for one in observed.capture.data}
     eager = {one.where for one in observed.time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
+    aside = fits | eager | eager_lines(observed).keys()
     functions = _called_by_steps(observed)
     lines: dict[Where | tuple[str, int | None, Function], list[tuple[float, Where]]] = defaultdict(list)
     for one in observed.time.by_line:
@@ -68,7 +69,7 @@ def _between(observed: Observed) -> Iterator[Candidate]:
             if one.where not in fits:
                 fix = "Do it once per epoch, or in a separate thread."
             yield _candidate(observed, one.where, one.seconds, f"steps wait for `{one.detail}`", fix)
-        elif one.detail == CODE and one.where not in fits | eager:
+        elif one.detail == CODE and one.where not in aside:
             around = functions(one.where)
             key = one.where if around is None else (one.where.path, one.where.cell, around)
             lines[key].append((one.seconds, one.where))
