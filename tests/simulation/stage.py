@@ -35,7 +35,7 @@ def rehearse(job: dict[str, Any]) -> None:
         running._run_script(job["program"], job["args"])
     except BaseException as error:
         failed = not isinstance(error, SystemExit) or error.code not in (None, 0)
-        session.ended(f"{type(error).__name__}: {error}" if failed else None, error if failed else None)
+        session.ended(error if failed else None)
         raise
     session.ended(None)
 

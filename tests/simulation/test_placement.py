@@ -255,3 +255,25 @@ with v1.Graph().as_default() as graph:
     )
     assert answer.pop("first").startswith("InvalidArgumentError")
     assert answer == {"later": 9.0, "more": 3.0, "again": 3.0, "device": "/device:GPU:5"}
+
+
+def test_the_line_that_created_a_variable_is_one_of_the_program(rehearse: Rehearse) -> None:
+    text = """
+import tensorflow as tf
+
+with tf.device("GPU:1"):
+    w = tf.Variable(tf.ones((4,)))
+
+
+@tf.function(jit_compile=True)
+def double():
+    return w * 2.0
+
+
+try:
+    with tf.device("GPU:0"):
+        double()
+except tf.errors.InvalidArgumentError as error:
+    print(error)
+"""
+    assert "train.py:5) located in device" in rehearse(text, 2).output

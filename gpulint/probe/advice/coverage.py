@@ -10,7 +10,7 @@ from gpulint.probe.expectations.expectation import Expectation, Status
 
 _COVERED = {
     "input-bound": {"input-wait", "GPU402", "GPU404", "GPU406"},
-    "eager-step": {"eager-hot-loop", "GPU207", "GPU506", "GPU508"},
+    "eager-step": {"eager-hot-loop", "GPU207", "GPU506", "GPU508", "GPU509"},
     "retracing": {"retrace", "GPU408", "GPU504", "GPU505"},
     "recompiling": {"GPU408"},
     "host-reads": {"GPU501", "GPU502"},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
+from gpulint.probe.advice.pipeline_ends import waited
 from gpulint.probe.advice.ranking import REHEARSED
-from gpulint.probe.agent.inputs import CLOSE
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.device_words import listed
@@ -56,8 +56,15 @@ _PARTS = {
     "unrecorded": "work that was not recorded",
 }
 
+_AGAIN = frozenset({"retracing", "recompiling", "new-models"})
+"""Causes that trace or compile what a run needs only once."""
+
+_ONCE = "the first tracing and compiling of each function"
+
 _END = "the wait for the end of pipelines"
 """Most of the wait for input, if pipelines end late: the elements were there."""
+
+_LATE = "a wait for the end of a pipeline, which another run may not have"
 
 
 def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str:
@@ -139,27 +146,29 @@ def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> st
         return f"{outside.what} took {duration(outside.seconds)}, training {duration(time.seconds)}"
     is_known = any(one.busy_share is not None for one in time.devices)
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
-    rest = [part for part in time.shown if part.name not in useful]
-    most = max(rest, key=lambda part: part.seconds, default=None)
-    is_little = most is None or sum(part.share for part in rest) <= 1 - BUSY
+    ending, by_chance = waited(capture, time)
+    rest = {part.name: part.seconds for part in time.shown if part.name not in useful}
+    if rest.get("input") and by_chance < MUCH * time.seconds:
+        rest["input"] -= by_chance
+        ending, by_chance = ending - by_chance, 0.0
+    most = max(rest, key=lambda name: rest[name], default="")
+    is_little = sum(rest.values()) <= (1 - BUSY) * time.seconds
     needed = 0.0
-    if most is not None and not is_little:
-        needed = max(most.seconds / 2, 0.0 if is_known else MUCH * time.seconds)
+    if not is_little:
+        needed = max(rest[most] / 2, 0.0 if is_known else MUCH * time.seconds)
     if advice and (not advice[0].seconds or advice[0].seconds >= needed or advice[0].cause in REHEARSED):
         return _CAUSES[advice[0].cause]
     if capture.simulated and not advice and _has_work(capture):
         return "it has work" if capture.simulated == 1 else "each has work"
-    if most is None or is_little:
+    if is_little:
         return "nothing stands in its way"
-    name = _END if most.name == "input" and 2 * _ending(time) > most.seconds else _PARTS[most.name]
-    if is_known:
-        return f"most of the rest is {name} ({percent(most.share)})"
-    return f"{percent(most.share)} of the time is {name}"
-
-
-def _ending(time: TimeSpent) -> float:
-    """Seconds that training waited for the end of pipelines."""
-    return sum(one.seconds for one in time.by_line if (one.name, one.detail) == ("input", CLOSE))
+    name = _PARTS[most]
+    if most == "input" and 2 * ending > rest[most]:
+        name = _LATE if 2 * by_chance > ending else _END
+    elif most == "trace" and not any(one.cause in _AGAIN for one in advice):
+        name = _ONCE
+    share = percent(rest[most] / time.seconds)
+    return f"most of the rest is {name} ({share})" if is_known else f"{share} of the time is {name}"
 
 
 def _has_work(capture: Capture) -> bool:

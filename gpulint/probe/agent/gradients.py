@@ -10,8 +10,9 @@ from typing import Any
 
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
-from gpulint.probe.agent.steps import OnStep
+from gpulint.probe.agent.steps import ByHand, OnStep
 
 EAGER_STEP = "GradientTape.gradient"
 """The function name in records of such steps."""
@@ -29,10 +30,13 @@ class Gradients:
         self._note = guarded("eager steps", fault, self._step)
         self._guard = fault
         self._last: dict[Place | None, tuple[float, float]] = {}
+        self._by_hand = ByHand()
+        self._requested: Callable[[], str] = str
 
-    def watch(self, tensorflow: Any) -> None:
+    def watch(self, tensorflow: Any, internals: Internals) -> None:
         """Raises AttributeError if the method does not exist."""
         gradient = tensorflow.GradientTape.gradient
+        self._requested = lambda: internals.requested_device
 
         @functools.wraps(gradient)
         def taken(*arguments: Any, **keywords: Any) -> Any:
@@ -48,6 +52,8 @@ class Gradients:
 
     def _step(self) -> None:
         place, now, own = self._places.here(), time.perf_counter(), self._guard.own()
+        if not self._by_hand.begins_step(place, self._requested()):
+            return
         before, own_before = self._last.get(place, (now, own))
         self._last[place] = now, own
         self._on_step(EAGER_STEP, place, now, max(0.0, now - before - (own - own_before)))

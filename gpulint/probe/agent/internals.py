@@ -75,6 +75,7 @@ _CONTEXT = "tensorflow.python.eager.context"
 _OPS = "tensorflow.python.framework.ops"
 _EXECUTOR = "tensorflow.python.eager.executor"
 _DEPRECATION = "tensorflow.python.util.deprecation"
+_STACKS = "tensorflow.python.util.tf_stack"
 
 PRIVATE = {
     "watch": Private("tensorflow.python.framework.op_callbacks", "add_op_callback", OPERATIONS),
@@ -92,7 +93,9 @@ PRIVATE = {
     "collectives": Private(_CONTEXT, "context()._collective_ops_server_def", PROFILE),
     "executor": Private(_EXECUTOR, "new_executor", GRAPHS),
     "deprecated_at": Private(_DEPRECATION, "_call_location", ""),
-    "stack": Private("tensorflow.python.util.tf_stack", "extract_stack", LINES),
+    "stack": Private(_STACKS, "extract_stack", LINES),
+    "stack_filter": Private(_STACKS, "SentinelFilter.get_filtered_filenames", ""),
+    "stack_filters": Private(_STACKS, "_source_filter_stacks", ""),
     "kernels": Private("tensorflow.python.framework.kernels", "get_registered_kernels_for_op", KERNELS),
     "definitions": Private("tensorflow.python.framework.op_def_registry", "get", KERNELS),
     "tensor": Private(_OPS, "_EagerTensorBase", READS),
@@ -198,6 +201,11 @@ class Internals:
     def deprecation(self) -> Any:
         """The module whose `_call_location` names the line that calls a deprecated function."""
         return importlib.import_module(_DEPRECATION) if "deprecated_at" in self._found else None
+
+    @property
+    def stacks(self) -> Any:
+        """The module that records the stacks of graph nodes and filters their frames."""
+        return importlib.import_module(_STACKS) if self._both("stack_filter", "stack_filters") is not None else None
 
     @property
     def may_wait(self) -> str:

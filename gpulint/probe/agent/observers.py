@@ -10,6 +10,7 @@ from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.garbage import Garbage
 from gpulint.probe.agent.gradients import Gradients
 from gpulint.probe.agent.guard import Guard, guarded
+from gpulint.probe.agent.hidden_frames import hide_frames
 from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
@@ -78,7 +79,7 @@ class Observers:
         watches: tuple[tuple[str, Callable[[], None]], ...] = (
             ("environment", lambda: self._environment.watch(tensorflow)),
             (REPLICAS, lambda: self._replicas.watch(tensorflow)),
-            (EAGER_STEPS, lambda: self._gradients.watch(tensorflow)),
+            (EAGER_STEPS, lambda: self._gradients.watch(tensorflow, internals)),
             (READS, lambda: self._reads.watch(internals)),
             (PEER_WAITS, lambda: self._local_input.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
@@ -88,6 +89,7 @@ class Observers:
             ("models", lambda: self._models.watch(internals)),
             ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
             ("places of warnings", lambda: keep_places(internals, self._hooks)),
+            ("stacks of errors", lambda: hide_frames(internals, self._hooks)),
         )
         for evidence, watch in watches:
             try:

@@ -29,7 +29,7 @@ from gpulint.probe.agent.operation_records import (
 )
 from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.sites import UNCHECKED, Located, Seen, Sites
-from gpulint.probe.agent.steps import Again, OnStep
+from gpulint.probe.agent.steps import Again, ByHand, OnStep
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
@@ -140,6 +140,7 @@ class Operations:
         again."""
         self._last: dict[str, tuple[float, float]] = {}
         """Function → when its last step ended, and the agent's own time by then."""
+        self._by_hand = ByHand()
         self._is_live = False
         self._blocks: tuple[Block, ...] = ()
         """The running blocks."""
@@ -212,7 +213,9 @@ class Operations:
         if graph is None and not self._looks_at_all:
             if (function := self._steps.get((op, self._internals.requested.get(get_ident())))) is not None:
                 began = perf_counter()
-                self._on_step(*self._step(function, self.called_from() or self._places.here(3), began))
+                place = self.called_from() or self._places.here(3)
+                if (step := self._step(function, place, began)) is not None:
+                    self._on_step(*step)
                 self._on_fault.spent += perf_counter() - began
                 return None
             try:
@@ -423,8 +426,11 @@ class Operations:
         self._sites.depths[trace] = ()  # nothing above a function is looked for
         return self._step(function, self._places.here(4), perf_counter())
 
-    def _step(self, function: str, place: Place | None, now: float) -> tuple[str, Place | None, float, float]:
-        """A training step has ended. Returns the arguments of `on_step`."""
+    def _step(self, function: str, place: Place | None, now: float) -> tuple[str, Place | None, float, float] | None:
+        """A function that takes gradients has ended. Returns the arguments of `on_step` if it was a training step, not
+        the share of another GPU in one."""
+        if not self._by_hand.begins_step(function, self._internals.requested.get(get_ident(), "")):
+            return None
         own = self._own()
         before, own_before = self._last.get(function, (now, own))
         self._last[function] = now, own

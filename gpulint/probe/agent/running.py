@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gpulint.probe.agent.arming import arm
+from gpulint.probe.agent.hidden_frames import forget_frames
 from gpulint.probe.agent.leaving import watch_leaving
 from gpulint.probe.agent.options import Options
 from gpulint.probe.agent.session import Session
@@ -38,25 +39,24 @@ def main(arguments: Sequence[str]) -> NoReturn:
     arm(session.awaited, session.not_imported)
     atexit.register(session.write_down)
     watch_leaving(session.leaves)
-    status, error = 0, None
+    status, failed = 0, None
     try:
         if mode == "--kernel":
             from gpulint.probe.agent.kernel import run_kernel
 
-            error = run_kernel(target, given[0], session.places, session.fault)
+            failed = run_kernel(target, given[0], session.places, session.fault)
         elif mode == "-m":
             _run_module(target, given)
         else:
             _run_script(target, given)
     except SystemExit as end:
-        failed = end.code not in (None, 0)
-        session.ended(f"SystemExit: {end.code}" if failed else None, end if failed else None)
+        session.ended(end if end.code not in (None, 0) else None)
         raise
     except BaseException as raised:
-        session.ended(f"{type(raised).__name__}: {raised}", raised)
+        session.ended(raised)
         status = _uncaught(raised)
     else:
-        session.ended(error)
+        session.ended(failed)
     sys.exit(status)
 
 
@@ -87,30 +87,10 @@ def _run_module(name: str, arguments: Sequence[str]) -> None:
 
 def _uncaught(error: BaseException) -> int:
     """Prints an exception as the interpreter does, without frames of this package. Returns the exit status."""
-    _forget_agent(error, set())
+    forget_frames(error)
     with contextlib.suppress(Exception):
         sys.excepthook(type(error), error, error.__traceback__)
     return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
-
-
-def _forget_agent(error: BaseException, seen: set[int]) -> None:
-    """Removes frames of this package from the traceback of an exception and of its causes."""
-    seen.add(id(error))
-    frames = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        if os.path.dirname(traceback.tb_frame.f_code.co_filename) != _HERE:
-            frames.append(traceback)
-        traceback = traceback.tb_next
-    for frame, following in zip(frames, [*frames[1:], None]):  # noqa: B905
-        frame.tb_next = following
-    error.__traceback__ = frames[0] if frames else None
-    for other in (error.__cause__, error.__context__):
-        if other is not None and id(other) not in seen:
-            _forget_agent(other, seen)
-
-
-_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _leave_stacks(capture: str) -> None:

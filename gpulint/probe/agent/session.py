@@ -551,8 +551,8 @@ class Session:
             self._faults.add((where, text))
             self._writer.write("fault", where=where, error=text)
 
-    def ended(self, error: str | None, raised: BaseException | None = None) -> None:
-        """The program has ended, by itself or with an exception, `raised`."""
+    def ended(self, raised: BaseException | None) -> None:
+        """The program has ended, by itself or with an exception."""
         self._stopped.set()
         if not self._forks.is_fork:
             self._await_writing(LAST)
@@ -567,9 +567,12 @@ class Session:
             self.inline.write_down()  # even if TensorFlow was never imported
             self._observers.moment("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
-            where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
-            frames = guarded("the error", self.fault, self._places.frames_of)(raised) if raised else None
-            self._writer.write("exit", error=error, where=where, frames=frames or [])
+            if raised is None:
+                self._writer.write("exit", error=None, where=None, frames=[])
+                return
+            where = guarded("the error", self.fault, self._places.of)(raised)
+            frames = guarded("the error", self.fault, self._places.frames_of)(raised)
+            self._writer.write("exit", error=f"{type(raised).__name__}: {raised}", where=where, frames=frames or [])
 
     def _await_writing(self, seconds: float | None = None) -> None:
         """Waits for the current write, whose counts are already taken."""

@@ -35,6 +35,24 @@ class Again(NamedTuple):
         return Again(min(self.step, other.step), min(self.time, other.time))
 
 
+class ByHand:
+    """Tells the calls that belong to one step of a program that divides its batches itself: it calls one function on
+    each of several devices, one after the other."""
+
+    def __init__(self) -> None:
+        self._devices: dict[object, set[str]] = {}
+        """Function → the devices requested for it in the current step."""
+
+    def begins_step(self, function: object, device: str) -> bool:
+        """Whether a call of a function is the first of a step."""
+        devices = self._devices.get(function)
+        if devices is None or device in devices:
+            self._devices[function] = {device}
+            return True
+        devices.add(device)
+        return False
+
+
 class _Fresh:
     """Unwritten steps of one function and line: end and seconds of each; how many followed more than FEW eager
     operations, and the number of these operations."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.number_words import counted
-from gpulint.probe.measures.work import work
+from gpulint.probe.measures.work import fix_of_idle, work
 
 _ID = "gpu-idle"
 
@@ -39,6 +39,6 @@ def check(run: Run) -> Iterator[Expectation]:
         told,
         fix="leave the placement to TensorFlow: drop `tf.device` and what hides the GPU"
         if nothing
-        else "train under `tf.distribute.MirroredStrategy`, or hide these GPUs with CUDA_VISIBLE_DEVICES",
+        else fix_of_idle(capture, idle),
         level=Level.ERROR if nothing else Level.WARN,
     )

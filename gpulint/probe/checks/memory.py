@@ -135,11 +135,16 @@ def _of_host(growth: leaks.Growth) -> Expectation:
     if growth.verdict == "fail":
         fix = "release what each step adds: results that are kept, histories, functions that are traced again"
         return violated(_HOST, subject, expected, _grown(growth), fix=fix, level=Level.WARN)
-    return held(_HOST, subject, expected, _grown(growth))
+    return held(_HOST, subject, expected, _change(growth))
+
+
+def _change(growth: leaks.Growth) -> str:
+    return f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
 
 
 def _grown(growth: leaks.Growth) -> str:
-    told = f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
+    """What growth leads to, if it goes on."""
+    told = _change(growth)
     if growth.steady and growth.per_step is not None:
         told += f", {in_words(growth.per_step)} per step"
     if growth.steady and growth.full_after is not None:

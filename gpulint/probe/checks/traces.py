@@ -26,8 +26,11 @@ def check(run: Run) -> Iterator[Expectation]:
             continue
         subject = f"traces of `{function.name}`"
         expected = f"at most {most}" + (" for each" if function.made > 1 else "")
-        several = f", {function.traces_of_each:.3g} for each of {function.made} functions" if function.made > 1 else ""
-        observed = f"{function.traces}{several}"
+        observed = f"{function.traces}"
+        if function.made > 1 and function.traces_of_each >= 1:
+            observed += f", {function.traces_of_each:.3g} for each of {function.made} functions"
+        elif function.made > 1:
+            observed += f", {function.made} functions"
         causes = causes_of(function.name, run.capture)
         recreated = is_recreated(function, run.capture, most)
         if function.traces_of_each > most or recreated:

@@ -253,7 +253,7 @@ class _Run:
             if now - sampled >= _SAMPLE:
                 sampled = now
                 resident, spent = tree.sample()
-                if resident:
+                if resident and not self._tail.is_whole:  # not of what is left while the program ends
                     self._recorder.write("host", resident=resident)
                 if self._cards is not None and (rows := self._cards.sample(tree.pids)):
                     self._recorder.write("cards", rows=rows)

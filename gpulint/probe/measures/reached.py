@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
@@ -11,16 +10,7 @@ from typing import Any, NamedTuple
 from gpulint.places import Span
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
-from gpulint.sources.decoding import Undecodable
-from gpulint.sources.notebook import SUFFIX, read_notebook
-
-
-class _Function(NamedTuple):
-    """A function by its name and the rows of its body."""
-
-    name: str
-    first: int
-    last: int
+from gpulint.probe.measures.functions import Functions
 
 
 class _Scope(NamedTuple):
@@ -41,7 +31,7 @@ class Reached:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self._functions: dict[tuple[str, int | None], tuple[_Function, ...]] = {}
+        self._functions = Functions(capture)
 
     def has(self, span: Span) -> bool:
         """Whether the line of a finding was reached, as far as the run shows."""
@@ -55,7 +45,7 @@ class Reached:
         """Whether something was observed on the lines of a finding, or a pipeline called the function around them."""
         if any(span.row <= row <= span.end_row for row in self._rows.get((span.path, span.cell), ())):
             return True
-        around = [one for one in self._within(span.path, span.cell) if one.first <= span.row <= one.last]
+        around = self._functions.around(Where(span.path, span.row, span.cell))
         return any(name.endswith(f"_{one.name}") for one in around for name in self._of_pipelines)
 
     @cached_property
@@ -85,42 +75,16 @@ class Reached:
         return found
 
     def _scope(self, where: Where) -> _Scope:
-        around = [one.first for one in self._within(where.path, where.cell) if one.first <= where.row <= one.last]
-        return _Scope(where.path, where.cell, max(around)) if around else _Scope(where.path, None, 0)
+        around = self._functions.around(where)
+        return _Scope(where.path, where.cell, around[-1].first) if around else _Scope(where.path, None, 0)
 
     def _of_replicas(self) -> Iterator[Where]:
         """The last lines of the functions that `strategy.run` was given: of a cluster, no graph shows their lines."""
         for run in self._capture.runs:
             if run.where is not None:
-                for one in self._within(run.where.path, run.where.cell):
+                for one in self._functions.within(run.where.path, run.where.cell):
                     if one.name == run.function:
                         yield run.where._replace(row=one.last)
-
-    def _within(self, path: str, cell: int | None) -> tuple[_Function, ...]:
-        """The functions of a file or cell."""
-        if (path, cell) not in self._functions:
-            self._functions[path, cell] = tuple(_functions(self._text(path, cell)))
-        return self._functions[path, cell]
-
-    def _text(self, path: str, cell: int | None) -> str:
-        kept = self._capture.sources.get(path)
-        text = kept.text if kept is not None else None
-        if text is None or cell is None:
-            return text or ""
-        try:
-            return read_notebook(path, text.encode()).cells[cell].text if path.endswith(SUFFIX) else text
-        except (Undecodable, IndexError):
-            return ""
-
-
-def _functions(text: str) -> Iterator[_Function]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield _Function(node.name, node.body[0].lineno, node.end_lineno or node.body[-1].lineno)
 
 
 def _order(where: Where) -> tuple[int, int]:

@@ -265,11 +265,12 @@ def _by_line(capture: Capture, time: TrainingTime) -> Iterator[PartAt]:
     for sample, count in capture.samples.items():
         if sample.thread == "training":
             lines[sample.detail][sample.where] += count
+    shared = Counter(detail for where, state, detail in time.work if state == PYTHON and where is not None)
     for (where, state, detail), (seconds, times) in time.work.items():
         if state not in PARTS or seconds <= 0:
             continue
         sampled = lines[detail] if state == PYTHON else None
-        if not sampled:
+        if not sampled or shared[detail] > 1:  # samples do not tell which of these lines they belong to
             yield PartAt(state, where, seconds, int(times), detail)
         elif where is None:
             total = sum(sampled.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import NamedTuple
 
 from gpulint.probe.agent.gradients import EAGER_STEP
@@ -41,3 +42,14 @@ def work(capture: Capture) -> Work:
     unseen = {one.name for one in functions if not one.graph}
     unseen |= {f"the loop in {one.function}" for one in capture.loops if not steps or one.function in names}
     return Work(steps, counts, tuple(sorted(unseen)))
+
+
+def fix_of_idle(capture: Capture, idle: Collection[str]) -> str:
+    """What gives idle GPUs work, if others have some."""
+    spread = next((one for one in capture.strategies if one.own_replicas > 1), None)
+    if spread is not None and set(idle) & set(spread.devices):
+        return "build the model in `strategy.scope()`, and train it with `fit` or `strategy.run`"
+    how = "train under `tf.distribute.MirroredStrategy`"
+    if spread is not None:
+        how = f"add them to the devices of `{spread.cls}`, or pass none, which takes all"
+    return f"{how}, or hide these GPUs with CUDA_VISIBLE_DEVICES"

@@ -14,6 +14,7 @@ from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration
 from gpulint.probe.report import RunReport, workers
@@ -43,11 +44,8 @@ def header(capture: Capture) -> Iterator[str]:
     yield f"TensorFlow {version} on {devices}; {strategies}" + (f"; {capture.seconds:.1f} s" if capture.end else "")
     yield from _driver(capture)
     steps = sum(one.taken for one in capture.steps.values())
-    if steps and capture.simulated:
-        yield f"{steps} training steps"
-    elif steps:
-        seconds = sum(one.seconds for one in capture.steps.values())
-        yield f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"
+    if steps:
+        yield counted(steps, "training step")
     yield from unseen(capture)
 
 

@@ -369,7 +369,7 @@ def _matrix(matrix: Matrix, width: int) -> Iterator[Text]:
 
 def _curves(capture: Capture, width: int) -> Iterator[Text]:
     """A line for each device, card and the host, all over the whole run."""
-    seen = [curve for curve in curves(capture) if curve.unit == "bytes"]
+    seen = [curve for curve in curves(capture) if curve.unit == "bytes" and curve.peak]
     if not seen or not capture.tensorflow:
         return
     rows = [["memory", "over the run", "at the end", "peak", "limit"]]

@@ -47,6 +47,15 @@ def _eager_here(finding: Finding, capture: Capture) -> Verdict | None:
     return Verdict(True, f"{ran} eager ops ran in these lines") if ran > EAGER else None
 
 
+def _model_here(finding: Finding, capture: Capture) -> Verdict | None:
+    ran = sum(
+        count
+        for one, count in capture.executions.items()
+        if is_in(one.where, finding.span) and not is_bookkeeping(one.op)
+    )
+    return Verdict(True, f"{ran} eager ops ran on this line") if ran > EAGER else None
+
+
 def _eager_all(finding: Finding, capture: Capture) -> Verdict | None:
     ran = sum(count for one, count in capture.executions.items() if not is_bookkeeping(one.op))
     return Verdict(True, f"{ran} eager ops ran") if ran > EAGER else None
@@ -100,4 +109,5 @@ VERDICTS: dict[str, Judge] = {
     "GPU505": _traces,
     "GPU506": first_of(_left_on, _eager_all),
     "GPU508": _eager_here,
+    "GPU509": _model_here,
 }

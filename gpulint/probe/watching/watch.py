@@ -131,7 +131,7 @@ class Watch:
             return
         self._session = None
         disarm(self._finders)
-        session.ended(f"{type(error).__name__}: {error}" if error is not None else None, error)
+        session.ended(error)
         session.disarm()
         sampler.stop()
         seconds = round(time.monotonic() - self._began, 6)

@@ -121,8 +121,10 @@ def test_a_gpu_without_work_would_share_it() -> None:
     seen = capture(logical=GPUS, nodes=nodes, strategies=[Strategy(1, "MirroredStrategy", GPUS[1:], 2, THERE)])
     one = first(spent({"gpu": 9.0, "python": 1.0}, busy={"GPU:0": 0.9, "GPU:1": 0.0}), seen)
     assert (one.cause, one.where, one.text) == ("idle-device", THERE, "GPU:1 has no work")
+    assert one.fix == "Build the model in `strategy.scope()`, and train it with `fit` or `strategy.run`."
     assert one.seconds == pytest.approx(4.5)
     rehearsed = capture(logical=GPUS, nodes=nodes, simulated=2)
+    assert first(spent({"launch": 9.0}), rehearsed).fix.startswith("Train under `tf.distribute.MirroredStrategy`")
     assert first(spent({"launch": 9.0, "python": 1.0}), rehearsed, finding("GPU101", THERE)).code == "GPU101"
 
 
@@ -177,3 +179,12 @@ def test_allocations_that_are_retried_are_lost_time() -> None:
     assert advise(seen, (), None)[0].cause == "out-of-memory"
     one = first(spent({"launch": 40.0}), seen)
     assert (one.cause, one.seconds) == ("out-of-memory", 30.0)
+
+
+def test_gpus_beside_those_of_a_strategy_are_to_be_added_to_it() -> None:
+    nodes = Counter({Node(HERE, "MatMul", "", gpu, "", "float16", "step"): 4 for gpu in ("GPU:0", "GPU:1")})
+    made = Strategy(1, "MirroredStrategy", ("GPU:0", "GPU:1"), 2, THERE)
+    seen = capture(logical=(*GPUS, "GPU:2"), nodes=nodes, strategies=[made], simulated=3)
+    one = first(spent({"launch": 10.0}), seen)
+    assert (one.where, one.text) == (THERE, "GPU:2 has no work")
+    assert one.fix.startswith("Add them to the devices of `MirroredStrategy`, or pass none, which takes all, or hide")

@@ -117,6 +117,14 @@ def test_advice_about_a_small_part_is_not_what_training_waits_for() -> None:
     assert said == "Trained on the CPU. 63.0 % of the time is Python between steps."
 
 
+def test_functions_that_are_traced_once_are_no_obstacle_to_remove() -> None:
+    time = spent({"trace": 62.0, "input": 30.0, "launch": 8.0})
+    said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 10.0)])
+    assert said.endswith("62.0 % of the time is the first tracing and compiling of each function.")
+    said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 10.0), advice("retracing", 8.0)])
+    assert said.endswith("62.0 % of the time is tracing and compiling.")
+
+
 def test_a_run_on_the_cpu_that_computes_most_of_the_time_waits_for_nothing() -> None:
     mostly = spent({"launch": 80.0, "input": 11.0, "python": 9.0})
     said = headline(run(logical=("CPU:0",)), mostly, [advice("input-bound", 8.0)])

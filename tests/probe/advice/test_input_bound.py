@@ -49,7 +49,7 @@ def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: 
         ("arrays", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
         ("dataset", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
         ("PyDataset", "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch`"),
-        (None, "Iterate over `dataset.repeat()` once"),
+        (None, "Create the dataset once, iterate over its `repeat()`"),
     ],
 )
 def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None, fix: str) -> None:
@@ -61,7 +61,8 @@ def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None,
     time = spent({"input": 5.1, "launch": 5.0}, 100, lines, phases=[phase("epoch 1", HERE)])
     (one,) = advise(capture(data=Counter({Data(HERE, kind, 0, 32): 1} if kind else {})), (), time)
     assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(5.0))
-    assert one.text == "each epoch reopens the pipeline"
+    passed = "each epoch reopens the pipeline" if kind else "each pass over the dataset reopens its pipeline"
+    assert one.text == passed
     assert one.evidence == "Closing one and opening the next took 1.2 s each time, 4 times."
     assert fix in one.fix
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from gpulint.probe.advice.advise import advise
-from gpulint.probe.capture.records import EagerCost, Steps, Where
+from gpulint.probe.capture.records import EagerCost, Execution, Steps, Where
 from gpulint.probe.measures.time_spent import PartAt
-from tests.probe.advice.seen import FITTED, HERE, THERE, capture, eager, finding, first
+from tests.probe.advice.seen import FITTED, HERE, OTHER, THERE, capture, eager, finding, first
 from tests.probe.advice.times import spent
 
 
@@ -102,3 +103,17 @@ def test_eager_operations_of_a_save_are_not_around_the_step() -> None:
 def test_a_few_large_eager_operations_are_no_advice() -> None:
     assert not advise(eager(10), (), spent({"launch": 100.0}, operations=10, launch_cost=0.1))
     assert not advise(eager(100), (), spent({"launch": 100.0}, operations=100, launch_cost=0.01))
+
+
+def test_a_model_that_an_evaluation_calls_eagerly_is_no_slow_python() -> None:
+    ran = Counter({Execution(HERE, "Conv2D", "", "CPU:0"): 900, Execution(OTHER, "Mul", "", "CPU:0"): 40})
+    lines = [
+        PartAt("python", HERE, 1.5, 70, "code"),
+        PartAt("python", OTHER, 0.8, 40, "code"),  # 20 ms for an operation: it draws
+    ]
+    time = spent({"python": 2.3, "launch": 2.0}, 100, lines)
+    one, two = advise(capture(executions=ran), [finding("GPU509", HERE)], time)
+    assert (one.cause, one.code, one.where) == ("eager-step", "GPU509", HERE)
+    assert one.text == "Python runs 900 operations beside the training step one at a time"
+    assert one.seconds == pytest.approx(1.5, abs=0.01)
+    assert (two.cause, two.where) == ("slow-python", OTHER)

@@ -9,7 +9,18 @@ import pytest
 
 from gpulint.probe.advice.advise import advise
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Data, Execution, ModelCall, Read, Segment, Stage, Steps, Work
+from gpulint.probe.capture.records import (
+    Data,
+    Execution,
+    ModelCall,
+    Read,
+    Segment,
+    SourceText,
+    Stage,
+    Steps,
+    Where,
+    Work,
+)
 from gpulint.probe.measures.time_spent import PartAt
 from tests.probe.advice.seen import FITTED, HERE, THERE, capture, finding, first, phase
 from tests.probe.advice.times import spent
@@ -51,6 +62,25 @@ def test_reading_a_variable_is_no_step_of_eager_operations() -> None:
     time = spent({"python": 5.0, "launch": 9.0}, by_line=lines, operations=50, launch_cost=30e-6)
     (one,) = advise(seen, (), time)
     assert (one.cause, one.where, one.seconds) == ("host-reads", THERE, pytest.approx(9.0))
+
+
+def test_the_lines_of_a_function_that_steps_call_count_together() -> None:
+    called = "def norms(g):\n    a = abs(g)\n    b = a.max()\n    return a + b\n"
+    text = called + "\n\nfor g in data:\n    norms(g)\n    train()\n"
+    at = {row: Where("/p/train.py", row) for row in range(1, 10)}
+    seen = Capture(
+        steps={("train", at[9]): Steps("train", at[9], 100, 1.0, 0.1)},
+        sources={"/p/train.py": SourceText(0.0, "", text)},
+        end={"status": 0},
+    )
+    lines = [PartAt("python", at[row], seconds, 9, "code") for row, seconds in ((2, 1.0), (3, 3.0), (8, 2.0))]
+    one, two = advise(seen, (), spent({"python": 6.0, "launch": 4.0}, 100, lines))
+    assert (one.where, one.text, one.seconds) == (at[3], "steps wait for Python in `norms`", pytest.approx(4.0))
+    assert one.evidence == "It takes 40.0 ms of a 100 ms step, 75.0 % of it on this line."
+    assert (two.where, two.text) == (at[8], "steps wait for Python on this line")
+    moved = replace(seen, steps={("train", at[4]): Steps("train", at[4], 100, 1.0, 0.1)})
+    texts = [one.text for one in advise(moved, (), spent({"python": 6.0, "launch": 4.0}, 100, lines))]
+    assert set(texts) == {"steps wait for Python on this line"}, "the function is the training loop"
 
 
 def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:

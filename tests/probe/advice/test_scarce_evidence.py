@@ -38,7 +38,10 @@ def test_pipelines_that_end_late_by_chance_are_no_reason_to_open_fewer(ends: lis
     time = spent({"input": closing, "launch": closing}, 100, lines, phases=[phase("epoch 1", HERE)])
     assert bool(advise(capture(segments=segments), (), time)) is advised
     if not advised:
-        assert headline(capture(), time, ()).endswith("of the time is the wait for the end of pipelines.")
+        said = headline(capture(segments=segments), time, ())
+        assert said.endswith("of the time is a wait for the end of a pipeline, which another run may not have.")
+        short = spent({"input": closing, "launch": 9 * closing}, 100, lines, phases=[phase("epoch 1", HERE)])
+        assert headline(capture(segments=segments), short, ()).endswith("Nothing stands in its way.")
         together = segments[0]._replace(work=(Work(HERE, "input", CLOSE, closing, len(ends)),))
         assert not advise(capture(segments=[together]), (), time), "one of them may have taken all of it"
 

@@ -296,3 +296,73 @@ print(len(looked_up), len(set(looked_up)))
     done, _ = probed(tmp_path, text)
     looks, rows = map(int, done.stdout.split())
     assert 0 < looks == rows
+
+
+BY_HAND = (
+    DEVICES
+    + """
+w = tf.Variable(tf.ones((4, 4)))
+
+
+def share(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.matmul(x, w))
+        found = tape.gradient(loss, w)
+    return found
+
+
+for step in range(5):
+    shares = []
+    for device in range(2):
+        with tf.device(f"CPU:{device}"):
+            shares.append(share(tf.ones((4, 4))))  # call
+    w.assign_sub(sum(shares))
+"""
+)
+"""Divides each batch among two devices."""
+
+
+@pytest.mark.parametrize("text", [BY_HAND, BY_HAND.replace("def share", "@tf.function\ndef share")])
+def test_the_shares_of_several_devices_are_one_step(text: str, tmp_path: Path) -> None:
+    _, capture = probed(tmp_path, text)
+    assert sum(one.taken for one in capture.steps.values()) == 5
+
+
+def test_steps_on_one_device_after_another_are_steps_of_their_own(tmp_path: Path) -> None:
+    text = (
+        BY_HAND[: BY_HAND.index("for step")]
+        + """
+for device in range(2):
+    for step in range(5):
+        with tf.device(f"CPU:{device}"):
+            share(tf.ones((4, 4)))
+"""
+    )
+    _, capture = probed(tmp_path, text)
+    assert sum(one.taken for one in capture.steps.values()) == 9
+
+
+FAILING = """
+import tensorflow as tf
+
+w = tf.Variable(tf.ones((4,)))
+
+
+@tf.function
+def pick(i):
+    return tf.gather(w, i)
+
+
+pick(tf.constant([1]))
+try:
+    pick(tf.constant([7]))
+except tf.errors.InvalidArgumentError as error:
+    print(error)
+"""
+
+
+def test_errors_of_tensorflow_list_the_lines_of_the_program_only(tmp_path: Path) -> None:
+    printed = plain(tmp_path, FAILING).stdout, probed(tmp_path, FAILING, is_warm=False)[0].stdout
+    expected, found = ([line for line in text.split("\n") if " File " in line] for text in printed)
+    assert len(expected) == 2
+    assert found == expected

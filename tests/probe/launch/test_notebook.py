@@ -83,6 +83,7 @@ def test_an_error_in_a_cell_ends_the_run_with_its_traceback(tmp_path: Path) -> N
     assert f"{tmp_path.name}/a.ipynb:cell 2\n" in done.stderr
     assert "ZeroDivisionError: division by zero" in done.stderr and "\x1b" not in done.stderr
     assert "The program failed with ZeroDivisionError.\nZeroDivisionError: division by zero\n" in done.stdout
+    assert "a.ipynb:cell 2:3 in <module>\n" in done.stdout and "a.ipynb:cell 2:2 in f\n" in done.stdout
     records = [json.loads(line) for line in (tmp_path.parent / "c").read_text().splitlines()]
     (ended,) = [record for record in records if record["kind"] == "exit"]
     assert ended["error"] == "ZeroDivisionError: division by zero"
@@ -316,3 +317,12 @@ def test_a_notebook_is_stopped_after_so_many_steps(tmp_path: Path) -> None:
     assert "after" not in done.stdout
     assert "6 steps" in done.stdout
     assert "Traceback" not in done.stderr and done.returncode in (0, 1)
+
+
+@pytest.mark.tensorflow
+def test_the_traceback_of_a_cell_has_frames_of_the_program_and_its_libraries_only(tmp_path: Path) -> None:
+    step = "import tensorflow as tf\n\n\n@tf.function\ndef step(x):\n    return tf.matmul(x, x)"
+    done = run(tmp_path, step, "step(tf.ones((2, 3)))", options=("--simulate-gpus", "1"))
+    assert done.returncode == 4
+    assert "cell 2:1 in <module>\n" in done.stdout and "cell 1:6 in step\n" in done.stdout
+    assert f"{os.sep}gpulint{os.sep}" not in done.stderr

@@ -14,6 +14,7 @@ from gpulint.probe.capture.records import (
     Happened,
     Inside,
     Retrace,
+    Sampled,
     Segment,
     Stage,
     Steps,
@@ -109,6 +110,24 @@ def test_eager_operations_between_functions_are_launches() -> None:
     time = time_spent(capture)
     assert time is not None
     assert (time.operations_per_step, time.launch_cost) == (100, 0.0004)
+
+
+def test_reads_of_several_lines_stay_on_their_lines() -> None:
+    """Samples tell the line of a callback, whose work is known by where it begins."""
+    other, inner = Where("train.py", 8), Where("train.py", 5)
+    works = (
+        Work(LINE, "python", "read", 2.0, 4),
+        Work(other, "python", "read", 1.0, 4),
+        Work(LINE, "python", "Plot.on_epoch_end", 3.0, 2),
+    )
+    one = segment(10, 16, 4, python=6.0)._replace(work=works)
+    capture = Capture(segments=[segment(9, 10, 1, python=1.0), one])
+    for where, detail in ((other, "read"), (inner, "Plot.on_epoch_end")):
+        capture.samples[Sampled(where, "python", detail, "training")] = 50
+    time = time_spent(capture)
+    assert time is not None
+    found = {(part.where, part.detail): part.seconds for part in time.by_line}
+    assert found == {(LINE, "read"): 2.0, (other, "read"): 1.0, (inner, "Plot.on_epoch_end"): 3.0}
 
 
 def test_epochs_have_their_evaluation_as_a_phase_of_its_own() -> None:

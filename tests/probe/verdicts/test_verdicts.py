@@ -384,6 +384,7 @@ def test_operations_one_by_one_confirm_an_eager_step() -> None:
     assert said("GPU508", capture(executions=many)) is True
     assert said("GPU506", capture(executions=many)) is True
     assert said("GPU508", capture(executions=ran((BELOW, "MatMul", "", "CPU:0")))) is None
+    assert said("GPU509", capture(executions=ran((HERE, "MatMul", "", "CPU:0"), times=500))) is True
 
 
 def test_the_dtype_of_the_work_decides_about_float64() -> None:

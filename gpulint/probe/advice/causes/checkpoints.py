@@ -22,11 +22,12 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if one.name != "checkpoint" or not one.count:
             continue
         is_summary = SUMMARY in one.detail
+        were = "was" if one.count == 1 else "were"
         yield Candidate(
             "checkpoints",
             one.where,
             "training waits for summaries" if is_summary else "training waits for its checkpoints",
-            f"{one.count:,} were written in {time.steps:,} steps, {duration(one.seconds / one.count)} each.",
+            f"{one.count:,} {were} written in {time.steps:,} steps, {duration(one.seconds / one.count)} each.",
             "Write them every hundred steps." if is_summary else _fix(observed, one),
             {"checkpoint": one.seconds},
         )

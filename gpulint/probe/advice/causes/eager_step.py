@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.matching import finding_at, place_of
+from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.agent.eager_costs import EAGER
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.replicas import RUN
 from gpulint.probe.capture.records import Where
-from gpulint.probe.measures.eager_operations import eager_per_step, eager_steps
+from gpulint.probe.measures.eager_operations import READ, eager_per_step, eager_steps
+from gpulint.probe.measures.reasons import is_bookkeeping
 from gpulint.probe.measures.time_words import duration
 
 EAGER_OPERATIONS, CODE = "eager operations", "code"
@@ -19,6 +20,14 @@ EAGER_OPERATIONS, CODE = "eager operations", "code"
 
 TRACED = 2e-6
 """Seconds that an operation of a traced step takes at least (58 to 210 small ones took 2 to 4 µs each)."""
+
+MANY = 100
+"""Operations of a line in the whole run from which it may be an eager loop."""
+
+SLOWEST = 3e-3
+"""Seconds of Python for an operation, at most, on a busy machine: a layer of Keras runs a few."""
+
+OF_MODELS = ("GPU509",)
 
 RULES = ("GPU506", "GPU207", "GPU508")
 
@@ -29,6 +38,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     capture, time = observed.capture, observed.time
     steps = eager_steps(capture)
     if steps is None or not time.steps:
+        yield from _beside_steps(observed)
         return
     operations = eager_per_step(capture)
     eager = [one for one in time.by_line if one.name == "launch" and one.detail in (EAGER_OPERATIONS, RUN)]
@@ -65,6 +75,48 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         {"launch": launching, "python": between},
         finding.code if finding is not None else None,
     )
+
+
+def _beside_steps(observed: Observed) -> Iterator[Candidate]:
+    """Operations that Python runs one at a time although the training step is traced, such as the model's in a loop
+    that evaluates it."""
+    lines = eager_lines(observed)
+    operations, seconds = sum(ran for ran, _ in lines.values()), sum(spent for _, spent in lines.values())
+    if not lines or not observed.time.steps:
+        return
+    near = [finding for one in lines if (finding := finding_at(observed, OF_MODELS, one, (0,))) is not None]
+    where = place_of(near[0]) if near else max(lines, key=lambda one: lines[one][1])
+    fix = "Put them into a function decorated with `@tf.function`."
+    yield Candidate(
+        "eager-step",
+        where,
+        f"Python runs {operations:,} operations beside the training step one at a time",
+        f"They take {duration(seconds)} of {duration(observed.time.seconds)} of training.",
+        sentence(near[0].instead) if near else fix,
+        {"python": max(seconds - operations * TRACED, 0.0)},
+        near[0].code if near else None,
+    )
+
+
+def eager_lines(observed: Observed) -> dict[Where, tuple[int, float]]:
+    """Lines of which running operations one at a time takes the time of Python, if no step does so: the operations, and
+    the seconds."""
+    if eager_steps(observed.capture) is not None:
+        return {}
+    ran: Counter[Where | None] = Counter()
+    for one, count in observed.capture.executions.items():
+        if one.op != READ and not is_bookkeeping(one.op):
+            ran[one.where] += count
+    fits = {one.where for one in observed.capture.data}
+    return {
+        one.where: (ran[one.where], one.seconds)
+        for one in observed.time.by_line
+        if (one.name, one.detail) == ("python", CODE)
+        and one.where is not None
+        and one.where not in fits
+        and ran[one.where] >= MANY
+        and one.seconds <= ran[one.where] * SLOWEST
+    }
 
 
 def _computing(observed: Observed) -> float:

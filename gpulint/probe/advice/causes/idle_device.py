@@ -9,7 +9,7 @@ from gpulint.probe.advice.matching import finding_of, place_of, sentence
 from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.number_words import counted
-from gpulint.probe.measures.work import work
+from gpulint.probe.measures.work import fix_of_idle, work
 
 RULES = ("GPU203", "GPU201", "GPU206", "GPU101")
 """Rules about work that stays on one of several GPUs."""
@@ -36,9 +36,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         place_of(finding) if finding is not None else made or steps.where,
         f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no work",
         f"A training step runs {busy}.",
-        sentence(finding.instead)
-        if finding is not None
-        else "Train under `tf.distribute.MirroredStrategy`, or hide the unused GPUs with CUDA_VISIBLE_DEVICES.",
+        sentence(finding.instead if finding is not None else fix_of_idle(capture, idle)),
         {part: time.seconds_of(part) * share for part in computing},
         finding.code if finding is not None else None,
         in_proportion=True,

@@ -13,8 +13,8 @@ from gpulint.probe.advice.causes.eager_step import CODE
 from gpulint.probe.advice.causes.new_models import new_traces
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
+from gpulint.probe.advice.pipeline_ends import recurs
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, PARALLEL_MAP, stages
-from gpulint.probe.advice.ranking import is_beyond_chance
 from gpulint.probe.agent.inputs import CLOSE, NEXT, OPEN
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
@@ -68,7 +68,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
         opened = sum(one.count for one in of_line if one.detail == OPEN)
         if opened and not observed.capture.simulated:  # the replicas share a CPU, which delays the end of a pipeline
-            between = [one for one in of_line if one.detail == OPEN or _recurs(observed, where, one)]
+            closes = recurs(observed.capture, where)
+            between = [one for one in of_line if one.detail == OPEN or (one.detail == CLOSE and closes)]
             yield from _reopened(observed, where, between)
             yield from _validated(observed, where)
 
@@ -80,17 +81,6 @@ def _own_share(observed: Observed, where: Where | None) -> float:
         return 1.0
     whole, peers = waits(worker).get(where), peer_waits(worker).get(where)
     return 1 - peers.waited / whole.waited if whole is not None and peers is not None and whole.waited else 1.0
-
-
-def _recurs(observed: Observed, where: Where | None, line: PartAt) -> bool:
-    """Whether a line waits for the end of its pipelines beyond chance: another run might not wait for the one or two
-    whose tuning stopped late."""
-    if line.detail != CLOSE:
-        return False
-    works = [work for segment in observed.capture.segments for work in segment.work]
-    ends = [one for one in works if (one.where, one.detail) == (where, CLOSE) and one.times]
-    waits = [wait for one in ends for wait in ((one.seconds, 1), (0.0, one.times - 1))]  # one may be all of them
-    return is_beyond_chance(waits) if ends else True
 
 
 def _waits_for_tuning(lines: list[PartAt]) -> str:
@@ -159,8 +149,8 @@ def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) ->
     again = opened - max(needed, 1) + is_first
     if again < 1:
         return
-    text = "each epoch reopens the pipeline"
-    fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
+    text = "each epoch reopens the pipeline" if fits else "each pass over the dataset reopens its pipeline"
+    fix = "Create the dataset once, iterate over its `repeat()`, and count the steps of an epoch."
     if any(one.where == where and one.kind == LOADER for one in observed.capture.data):
         fix = (
             "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch` to `fit`: one pipeline "
@@ -178,7 +168,7 @@ def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) ->
     what = "Closing one and opening the next" if closes else "Opening one"
     took = f"{what} took {duration(seconds / opened)}" + (f" each time, {again:,} times" if again > 1 else "")
     epochs = sum(one.where == where and one.name.startswith("epoch ") for one in phases)
-    if fits and again > epochs > fits:  # Keras opens several in each epoch
+    if fits and again > epochs - fits > 0:  # Keras opens several for each epoch
         what = "Closing and opening" if closes else "Opening"
         took = f"{what} pipelines took {duration(saved / (epochs - fits))} per epoch"
     yield Candidate(

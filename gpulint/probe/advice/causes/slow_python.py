@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS
+from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS, eager_lines
 from gpulint.probe.agent.graphs import PIPELINE, STEP
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.functions import Function, Functions
 from gpulint.probe.measures.time_words import duration, percent
 
 CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
@@ -54,25 +55,49 @@ def _within(observed: Observed) -> Iterator[Candidate]:
 
 def _between(observed: Observed) -> Iterator[Candidate]:
     """Each callback; and each line, unless it is that of a `fit`, whose Python is Keras's, or launches eager
-    operations."""
-    time, steps = observed.time, max(observed.time.steps, 1)
+    operations. The lines of a function count together."""
     fits = {one.where for one in observed.capture.data}
-    eager = {one.where for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
-    for one in time.by_line:
-        is_callback = "." in one.detail
-        is_line = one.detail == CODE and one.where not in fits | eager
-        if one.name != "python" or one.where is None or not (is_callback or is_line):
+    eager = {one.where for one in observed.time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
+    aside = fits | eager | eager_lines(observed).keys()
+    functions = _called_by_steps(observed)
+    lines: dict[Where | tuple[str, int | None, Function], list[tuple[float, Where]]] = defaultdict(list)
+    for one in observed.time.by_line:
+        if one.name != "python" or one.where is None:
             continue
-        fix = "Do it in the input pipeline, less often, or in a separate thread."
-        if is_callback:
-            fix = "Do it once per epoch, or in a separate thread."
-        if is_callback and one.where in fits:
+        if "." in one.detail:
             fix = "Let this callback do less, or less often."
-        yield Candidate(
-            "slow-python",
-            one.where,
-            f"steps wait for `{one.detail}`" if is_callback else "steps wait for Python on this line",
-            f"It takes {duration(one.seconds / steps)} of a {duration(time.seconds / steps)} step.",
-            fix,
-            {"python": one.seconds},
-        )
+            if one.where not in fits:
+                fix = "Do it once per epoch, or in a separate thread."
+            yield _candidate(observed, one.where, one.seconds, f"steps wait for `{one.detail}`", fix)
+        elif one.detail == CODE and one.where not in aside:
+            around = functions(one.where)
+            key = one.where if around is None else (one.where.path, one.where.cell, around)
+            lines[key].append((one.seconds, one.where))
+    for key, parts in lines.items():
+        of_line, where = max(parts, key=lambda part: part[0])
+        seconds = sum(each for each, _ in parts)
+        text, most = "steps wait for Python on this line", ""
+        if len(parts) > 1 and not isinstance(key, Where):
+            text = f"steps wait for Python in `{key[2].name}`"
+            most = f", {percent(of_line / seconds)} of it on this line"
+        fix = "Do it in the input pipeline, less often, or in a separate thread."
+        yield _candidate(observed, where, seconds, text, fix, most)
+
+
+def _called_by_steps(observed: Observed) -> Callable[[Where], Function | None]:
+    """Finds the function around a line, unless it contains the training loop."""
+    functions = Functions(observed.capture)
+    steps = [one.where for one in observed.capture.steps.values() if one.where is not None]
+    loops = {(one.path, one.cell, function) for one in steps for function in functions.around(one)}
+
+    def find(where: Where) -> Function | None:
+        around = functions.around(where)
+        return around[-1] if around and (where.path, where.cell, around[-1]) not in loops else None
+
+    return find
+
+
+def _candidate(observed: Observed, where: Where, seconds: float, text: str, fix: str, most: str = "") -> Candidate:
+    time, steps = observed.time, max(observed.time.steps, 1)
+    took = f"It takes {duration(seconds / steps)} of a {duration(time.seconds / steps)} step{most}."
+    return Candidate("slow-python", where, text, took, fix, {"python": seconds})

@@ -6,6 +6,7 @@ import threading
 import weakref
 from typing import Any, NamedTuple
 
+from gpulint.probe.agent.hidden_frames import hidden
 from gpulint.probe.agent.operation_records import SHARING
 from gpulint.probe.agent.simulation.buffers import LARGE, Buffers
 from gpulint.probe.agent.simulation.capacity import HOSTED, Capacity
@@ -93,7 +94,7 @@ class Eager:
             self._capacity.check_total(op)
             return result
 
-        return fast
+        return hidden(fast)
 
     def _slow(self, execute: Any) -> Any:
         """`TFE_Py_Execute(handle, device, op, inputs, attributes, …)`."""
@@ -110,7 +111,7 @@ class Eager:
             self._capacity.check_total(name)
             return result
 
-        return slow
+        return hidden(slow)
 
     # ---------------------------------------------------------------------------- tensors
 

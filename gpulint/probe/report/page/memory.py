@@ -67,7 +67,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
             ),
             class_="figures",
         )
-    seen = curves(report.capture)
+    seen = [curve for curve in curves(report.capture) if curve.peak]
     if not seen:
         yield tag("p", "No memory was sampled.", class_="empty")
         return
