@@ -40,16 +40,16 @@ class ByHand:
     each of several devices, one after the other."""
 
     def __init__(self) -> None:
-        self._devices: dict[object, set[str]] = {}
-        """Function → the devices requested for it in the current step."""
+        self._devices: dict[object, tuple[set[str], set[str]]] = {}
+        """Function → the devices requested for it in the step before, and in the current one so far."""
 
     def begins_step(self, function: object, device: str) -> bool:
-        """Whether a call of a function is the first of a step."""
-        devices = self._devices.get(function)
-        if devices is None or device in devices:
-            self._devices[function] = {device}
+        """Whether a call of a function is the first of a step: its device has had its share, or all have."""
+        before, now = self._devices.get(function, (set(), set()))
+        if device in now or now == before:
+            self._devices[function] = now, {device}
             return True
-        devices.add(device)
+        now.add(device)
         return False
 
 

@@ -56,6 +56,12 @@ KNOWN = (
     Known("merge_call called while defining a new graph", "Replicas cannot merge inside a branch or a loop.", "GPU215"),
     Known("`merge_call` called while", "Replicas cannot merge inside a branch or a loop.", "GPU215"),
     Known("gradient_accumulation_steps", "Keras cannot accumulate gradients under this strategy.", "GPU215"),
+    Known(
+        "You must feed a value for placeholder tensor 'cond/",
+        "The replicas of the first step created variables: build the model and the optimizer in the scope first "
+        "(`optimizer.build(model.trainable_variables)`).",
+        "GPU217",
+    ),
     Known("Could not satisfy device specification", "The requested device does not exist.", "GPU107"),
     Known("Could not satisfy explicit device specification", "The requested device does not exist.", "GPU107"),
     Known("unknown device", "The requested device does not exist.", "GPU107"),

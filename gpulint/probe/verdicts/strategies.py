@@ -221,5 +221,6 @@ VERDICTS: dict[str, Judge] = {
     "GPU213": _updated_by_each,
     "GPU214": first_of(ended_with("PerReplica"), raised_here("TypeError", "ValueError", "AttributeError")),
     "GPU215": first_of(_does_not_compile, ended_with("merge_call", "gradient_accumulation_steps", "Need to be inside")),
+    "GPU217": ended_with("You must feed a value for placeholder tensor 'cond/"),
     "GPU705": ended_with("convert a value (PerReplica", "Invalid reduction dimension 0"),
 }

@@ -339,7 +339,7 @@ for device in range(2):
 """
     )
     _, capture = probed(tmp_path, text)
-    assert sum(one.taken for one in capture.steps.values()) == 9
+    assert sum(one.taken for one in capture.steps.values()) == 10
 
 
 FAILING = """

@@ -233,6 +233,10 @@ def test_one_copy_that_each_replica_updates_is_confirmed() -> None:
         ("GPU215", "RuntimeError: `merge_call` called while defining a new graph or a tf.function."),
         ("GPU702", "RuntimeError: Collective ops must be configured at program startup"),
         ("GPU705", "ValueError: Attempt to convert a value (PerReplica:{"),
+        (
+            "GPU217",
+            "InvalidArgumentError: You must feed a value for placeholder tensor 'cond/else/_1/cond/Placeholder'",
+        ),
     ],
 )
 def test_the_error_that_a_rule_predicts_confirms_it(code: str, error: str) -> None:
