@@ -124,6 +124,29 @@ open(os.environ["TRAINED"], "w").close()
     assert trained == [(8, 4), (4,), (4, 2), (2,)]  # not what is averaged, nor what the other step trains
 
 
+def test_a_step_in_which_variables_are_created_is_traced_once(tmp_path: Path) -> None:
+    program = f"""{MODEL}
+model = keras.Sequential([keras.layers.Dense(2)])
+optimizer = keras.optimizers.Adam()
+
+@tf.function
+def step(x, y):
+    with open("traces", "a") as file:
+        file.write("x")
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+step(tf.zeros((16, 8)), tf.zeros((16,), tf.int32))
+"""
+    result = run(tmp_path, program)
+    assert isinstance(result, Traced)
+    groups = [one.group for one in result.step.variables]
+    assert groups.count("weights") == 2
+    assert groups.count("slots") == 2 + 2 * 2  # with the optimizer's step and learning rate
+    assert (tmp_path / "traces").read_text() == "x"
+
+
 def test_one_of_several_steps_of_a_call_for_a_batch_that_is_set(tmp_path: Path) -> None:
     result = run(tmp_path, FIT.replace('"adam", loss_of', '"adam", loss_of, steps_per_execution=4'), batch=5)
     assert isinstance(result, Traced)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 from gpulint.estimate.agent.eager import steps_around
 from gpulint.estimate.agent.graphs import Captured, Read, Reader
 from gpulint.estimate.agent.inference import Shape
+from gpulint.estimate.agent.lifting import lifted
 from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions, names_in
 from gpulint.estimate.agent.opened import (
     Empty,
@@ -133,7 +134,7 @@ class StepWatch:
     def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Exception | None:
         """Trace a function before it is called. Returns the error if that fails: the call may not need the trace."""
         try:
-            with self._tracing(), self.layers.noted(), self._unobserved():
+            with self._tracing(), self.layers.noted(), lifted(self.pieces), self._unobserved():
                 may_train = mentions(function.python_function, _TAPES)
                 if may_train:
                     self._begin(f"tracing {_name(function)}")
@@ -197,7 +198,7 @@ class StepWatch:
         """A gradient is taken eagerly: the innermost function around it that can be traced is the step."""
         failed = ""
         try:
-            with self._tracing(), self.layers.noted(), self._unobserved():
+            with self._tracing(), self.layers.noted(), lifted(self.pieces), self._unobserved():
                 for step in steps_around(frame, self.places.is_foreign):
                     self._begin(f"tracing {step.name}")
                     try:
