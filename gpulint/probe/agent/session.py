@@ -567,12 +567,10 @@ class Session:
             self.inline.write_down()  # even if TensorFlow was never imported
             self._observers.moment("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
-            if raised is None:
-                self._writer.write("exit", error=None, where=None, frames=[])
-                return
-            where = guarded("the error", self.fault, self._places.of)(raised)
-            frames = guarded("the error", self.fault, self._places.frames_of)(raised)
-            self._writer.write("exit", error=f"{type(raised).__name__}: {raised}", where=where, frames=frames or [])
+            error = f"{type(raised).__name__}: {raised}" if raised is not None else None
+            where = guarded("the error", self.fault, self._places.of)(raised) if raised is not None else None
+            frames = guarded("the error", self.fault, self._places.frames_of)(raised) if raised is not None else None
+            self._writer.write("exit", error=error, where=where, frames=frames or [])
 
     def _await_writing(self, seconds: float | None = None) -> None:
         """Waits for the current write, whose counts are already taken."""

@@ -66,10 +66,12 @@ def check(run: Run) -> Iterator[Expectation]:
 
 def _unjudged(finding: Finding, run: Run, reached: Reached) -> str:
     """Why a finding is neither confirmed nor refuted."""
-    if not reached.ran(finding.span):
+    is_of_input = finding.code in inputs.VERDICTS
+    spans = [finding.span, *(one.span for one in finding.related if is_of_input)]  # the `fit` that reads a loader
+    if not any(map(reached.ran, spans)):
         return "not exercised by this run"
     time = training_time(run.capture)
-    if finding.code not in inputs.VERDICTS or time is None or time.seconds <= 0:
+    if not is_of_input or time is None or time.seconds <= 0:
         return "ran, but this run neither confirms nor refutes it"
     share = sum(one.seconds for one in time.waits.values()) / time.seconds
     if share < MODERATE:

@@ -238,6 +238,8 @@ def test_a_pipeline_that_ran_says_how_long_training_waited(waited: float, said: 
         segments=[Segment(0, 0.0, 1.0, 10, seconds, 0, (Work(where, "input", "next", waited, 10),))],
     )
     assert prediction(ran, finding("GPU404", 2)).observed == said
+    assert prediction(ran, finding("GPU406", 9, 20)).observed == said, "`fit` reads the loader there"
+    assert prediction(ran, finding("GPU201", 9, 20)).observed == "not exercised by this run"
     assert prediction(ran, finding("GPU404", 9)).observed == "not exercised by this run"
 
 
