@@ -76,16 +76,22 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
 
 
 def _unsized(step: StepGraph, unknown: Sequence[Operation]) -> Iterator[tuple[str, Where]]:
-    """Of operations of unknown size those with which that begins: type and line, each line once."""
+    """The operations, also on the host, with which the size of those of unknown size becomes unknown: type and line,
+    each line once."""
     wanted, seen = {id(one) for one in unknown}, set()
     for function in (step.body, *step.functions.values()):
-        for one in function.operations:
+        operations = function.operations
+        pending = [index for index, one in enumerate(operations) if id(one) in wanted]
+        found = set(pending)
+        while pending:
+            one = operations[pending.pop(0)]
+            given = {source for source, output in one.inputs if operations[source].outputs[output].bytes is None}
+            pending += sorted(given - found)
+            found |= given
             place = Where(one.filename, one.row, one.cell)
-            if id(one) in wanted and one.filename and place not in seen:
-                given = [function.operations[source].outputs[output] for source, output in one.inputs]
-                if all(tensor.bytes is not None for tensor in given):
-                    seen.add(place)
-                    yield one.type, place
+            if not given and one.type != "_Arg" and one.filename and place not in seen:
+                seen.add(place)
+                yield one.type, place
 
 
 def _fits(found: Figures, limit: int) -> Fits:

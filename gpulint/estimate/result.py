@@ -15,9 +15,6 @@ from gpulint.estimate.time.statements import active, missing, more_gpus, unused
 from gpulint.probe.capture.records import Where
 from gpulint.probe.report import located
 
-MOST_UNSIZED = 0.01
-"""Share of operations of unknown shape from which larger batches are left out of the report."""
-
 Fits = Literal["yes", "no", "unknown"]
 
 
@@ -113,7 +110,9 @@ class Estimate:
             found.append("the program runs this step eagerly, which takes longer: Python launches each operation")
         if self.others:
             named = ", ".join(f"{name} ({located(where)})" for name, where in self.others)
-            found.append(f"this is one of several steps, and the only one estimated: {named} takes gradients, too")
+            found.append(
+                f"this is one of several steps, and the only one estimated: {named} takes or applies gradients, too"
+            )
         if self.tight:
             named = ", ".join(self.tight)
             found.append(f"the peak is too close to the limit of {named} for this estimate to decide")
@@ -135,8 +134,7 @@ class Timing:
         self.steps = steps_of(step)
         """The work of the step."""
         self._step, self._doubled = step, doubled
-        is_sized = sum(self.steps.unsized.values()) <= MOST_UNSIZED * self.steps.operations
-        self._larger = steps_of(doubled) if doubled is not None and is_sized else None
+        self._larger = steps_of(doubled) if doubled is not None and self.steps.is_sized else None
 
     def on(self, card: Card, gpus: Sequence[int], launch: float, memory: Memory | None = None) -> OnCard:
         """The bounds of the step on a card, and on each number of such cards. `launch`: seconds for an operation on the

@@ -63,6 +63,17 @@ def test_operations_with_which_unknown_sizes_begin_are_named() -> None:
     assert "what these return: Where (train.py:1)" in " ".join(found.notes)
 
 
+def test_an_operation_on_the_host_is_named_for_what_it_leaves_unknown_on_the_gpu() -> None:
+    graph = Graph()
+    x = graph.argument(Tensor("int64", (64, 1)))
+    hits = graph.add("ComputeAccidentalHits", x, outputs=(Tensor("int32", (None,)),), device="CPU:0")
+    cast = graph.add("Cast", hits, outputs=(Tensor("float32", (None,)),))
+    graph.add("Neg", cast, outputs=(Tensor("float32", (None,)),))
+    graph.operations[:] = [replace(one, filename="train.py", row=row) for row, one in enumerate(graph.operations)]
+    found = estimated(Traced(graph.step(batch=64), None), [by_numbers(["memory=1GiB"])], ())
+    assert "what these return: ComputeAccidentalHits (train.py:1)" in " ".join(found.notes)
+
+
 def test_what_no_card_changes_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     plays: list[int | None] = []
     works: list[int | None] = []

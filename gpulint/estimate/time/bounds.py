@@ -37,6 +37,9 @@ KERNEL = 2e-6
 CALL = 50e-6
 """Seconds for calling a traced function from Python: one of a single small operation took 160 µs and more."""
 
+MOST_UNSIZED = 0.01
+"""Share of operations of unknown shape from which what the kernels need is known in part only."""
+
 CACHE_SPEED = 8
 """No card's cache is more than this many times as fast as its memory."""
 
@@ -89,6 +92,11 @@ class Steps:
     def operations(self) -> int:
         """Operations with a kernel on the GPU."""
         return round(sum(job.times for job in self.jobs))
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether the work of nearly all kernels is known, and how often they run."""
+        return not self.uncounted_loops and sum(self.unsized.values()) <= MOST_UNSIZED * self.operations
 
     @property
     def launches(self) -> int:

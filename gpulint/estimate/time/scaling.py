@@ -40,9 +40,9 @@ def scaling(steps: Steps, one: Bounds, card: Card, gpus: int) -> Scaling:
 def free_batch(small: Steps, large: Steps, batches: tuple[int, int], card: Card, launch: float = LAUNCH) -> int | None:
     """The batch per GPU up to which a step can take no longer, since launching its operations takes longer than all
     that grows with the batch. From the bounds for two batches, as a straight line: a limit, not a promise. None if the
-    step is not bound by launching, or does not depend on the batch."""
+    step is not bound by launching, does not depend on the batch, or has an iteration of a loop for each example."""
     one, two = (bounds(steps, card, launch) for steps in (small, large))
-    if one.active != "launch" or batches[0] == batches[1]:
+    if one.active != "launch" or batches[0] == batches[1] or large.launches > small.launches:
         return None
     reached = []
     for first, second in ((one.device, two.device), (one.copy, two.copy)):

@@ -28,6 +28,8 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
             text += f" and {number(steps.kernels, 'kernel')} of recurrent layers"
         if not card.float32 or not card.bandwidth:
             return f"{text}; the card's speed is unknown (tflops=…, bandwidth=…)"
+        if not steps.is_sized:
+            return f"{text}; what their kernels need is known in part only"
         return f"{text}, their kernels {duration(found.device)}"
     if found.active == "collective":
         gradients = f"{in_words(steps.gradient_bytes)} of gradients over {card.link_kind}"
@@ -40,8 +42,9 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
 
 
 def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | None, found: Bounds) -> Iterator[str]:
-    """Changes that would cost or gain nothing. For a step that XLA compiles, the bounds are too loose to tell."""
-    is_telling = not steps.is_compiled or found.active in ("compute", "memory")
+    """Changes that would cost or gain nothing. For a step that XLA compiles, the bounds are too loose to tell; where
+    shapes are unknown, too."""
+    is_telling = steps.is_sized and (not steps.is_compiled or found.active in ("compute", "memory"))
     if free is not None and batch is not None and free > batch and is_telling:
         yield f"a larger batch is free up to about {free:,} (now {batch:,})"
     if mixed is None or not is_telling:
@@ -55,11 +58,12 @@ def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | Non
 
 
 def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
-    """The gain of N GPUs. For a step that XLA compiles only the exchange: its bounds are too loose for a share."""
+    """The gain of N GPUs. For a step that XLA compiles, or of unknown shapes, only the exchange: its bounds are too
+    loose for a share."""
     if not card.link:
         return f"{one.gpus} GPUs: unknown, as the speed of the link is not given (link=… in GB/s)"
     exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind}"
-    if steps.is_compiled:
+    if steps.is_compiled or not steps.is_sized:
         return f"{one.gpus} GPUs: {exchange} adds {duration(one.exchange_seconds)} to each step"
     share = percent(one.exchange_share)
     return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {exchange} is {share} of the step"

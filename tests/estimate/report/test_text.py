@@ -53,7 +53,10 @@ def test_what_is_left_out_is_reported() -> None:
     text = "\n".join(shown())
     assert "1 operation without a cost model counts nothing: FFT." in text
     assert "The program runs this step eagerly" in text
-    assert "one of several steps, and the only one estimated: train_generator (train.py:30) takes gradients" in text
+    assert (
+        "one of several steps, and the only one estimated: train_generator (train.py:30) takes or applies gradients"
+        in text
+    )
     assert "Unknown dimensions: x[1] (state them with --shape)." in text
     assert text.endswith("Memory: liveness.")
 

@@ -134,6 +134,10 @@ def test_no_batch_is_free_where_kernels_bound_the_step() -> None:
     assert free_batch(steps_of(dense(8)), steps_of(dense(8)), (8, 8), H200) is None
 
 
+def test_no_batch_is_free_where_each_example_launches_operations() -> None:
+    assert free_batch(steps_of(dense(64, layers=100)), steps_of(dense(128, layers=200)), (64, 128), H200) is None
+
+
 def test_mixed_precision_shortens_what_the_card_bounds() -> None:
     steps = steps_of(dense(65536, 4096, 4096))
     found = bounds(steps, T4)
@@ -174,6 +178,19 @@ def test_nothing_is_reported_of_what_the_bounds_do_not_decide() -> None:
     near = replace(found, compute=found.launch * 0.6, memory=0.0)
     assert list(unused(steps, None, 64, 1.0, near)) == []
     assert list(unused(replace(steps, is_compiled=True), 256, 64, 1.0, found)) == []
+
+
+def test_of_unknown_shapes_nothing_is_concluded() -> None:
+    known = steps_of(dense(64, layers=100))
+    found = bounds(known, H200)
+    exchange = more_gpus(scaling(known, found, H200, 8), replace(known, is_compiled=True), H200)
+    for steps in (replace(known, unsized=Counter({"Einsum": 2})), replace(known, uncounted_loops=1)):
+        assert list(unused(steps, 256, 64, 1.0, found)) == []
+        assert active(steps, found, H200) == (
+            "launch-bound: the host needs 750 µs for 100 operations; what their kernels need is known in part only"
+        )
+        assert more_gpus(scaling(steps, found, H200, 8), steps, H200) == exchange
+    assert list(unused(replace(known, unsized=Counter({"Where": 1})), 256, 64, 1.0, found)) != []
 
 
 def test_what_the_bounds_leave_out_is_reported() -> None:
