@@ -33,6 +33,13 @@ def test_the_defaults_of_its_settings_are_those_of_the_server() -> None:
     assert f"[{', '.join(json.dumps(name) for name in server)}]" in source
 
 
+def test_a_folder_that_is_not_trusted_decides_nothing_that_runs_or_is_read_elsewhere() -> None:
+    untrusted = manifest()["capabilities"]["untrustedWorkspaces"]  # type: ignore[index]
+    assert untrusted["supported"] == "limited"
+    restricted = {name.removeprefix("gpulint.") for name in untrusted["restrictedConfigurations"]}
+    assert restricted == OWN | {"settings", "configuration"}
+
+
 def test_it_has_the_version_of_gpulint() -> None:
     assert manifest()["version"] == __version__
 

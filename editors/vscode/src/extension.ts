@@ -1,6 +1,7 @@
 // Starts `gpulint server` for Python files and notebooks, and hands it the settings of the section `gpulint`.
 
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, LanguageClientOptions, ServerOptions } from "vscode-languageclient/node";
@@ -20,6 +21,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         await restart();
       }
     }),
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
   await start();
 }
@@ -37,8 +39,14 @@ async function restart(): Promise<void> {
 
 async function start(): Promise<void> {
   const settings = vscode.workspace.getConfiguration(SECTION);
-  const command = settings.get<string>("path") || (await inSelectedEnvironment()) || "gpulint";
-  const server: ServerOptions = { command, args: ["server", ...settings.get<string[]>("arguments", [])] };
+  const isTrusted = vscode.workspace.isTrusted;
+  const command = settings.get<string>("path") || (isTrusted && (await inSelectedEnvironment())) || "gpulint";
+  const server: ServerOptions = {
+    command,
+    args: ["server", ...settings.get<string[]>("arguments", [])],
+    // Windows looks for a command in the working directory first, which is the folder by default.
+    ...(isTrusted ? {} : { options: { cwd: homedir() } }),
+  };
   const options: LanguageClientOptions = {
     documentSelector: [
       { language: "python", scheme: "file" },
