@@ -16,7 +16,7 @@ from gpulint.syntax.depth import MAX_DEPTH, depth
 from gpulint.syntax.literals import BadLiteral
 from gpulint.syntax.lowering import Lowered
 from gpulint.syntax.python_tree import is_python, python_tree
-from gpulint.syntax.screen import MAX_BRACKETS, Shape, measure
+from gpulint.syntax.screen import MAX_BRACKETS, MAX_PATTERN_BRACKETS, Shape, measure
 from gpulint.syntax.stack import on_stack
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ DEEP_STACK = 256 * 1024 * 1024
 """Stack size of a thread that parses a deep file. Only pages that are touched take memory."""
 DEEP_RECURSION = 20 * MAX_DEPTH
 TOO_DEEP = (
-    f"too deeply nested to analyse: more than {MAX_BRACKETS} brackets or {MAX_DEPTH} operators, "
-    "calls or elifs inside one another"
+    f"too deeply nested to analyse: more than {MAX_BRACKETS} brackets ({MAX_PATTERN_BRACKETS} after `case` or `del`) "
+    f"or {MAX_DEPTH} operators, calls or elifs inside one another"
 )
 
 

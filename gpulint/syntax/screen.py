@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gpulint.syntax.formatted import code_of, is_simple
+
 MAX_BRACKETS = 200
 """Maximum number of nested brackets, the same as in CPython's tokenizer."""
 MAX_CHAIN = 2_500
@@ -65,7 +67,7 @@ _STRING_OR_COMMENT = re.compile(
 """An escaped quote starts no string: searching for its end could take quadratic time."""
 _FORMATTED = re.compile(rb"(?:^|[^A-Za-z0-9_])(?:[fFtT][rR]?|[rR][fFtT])$")
 _OPERATOR_WORD = re.compile(rb"\b(?:and|or|not|if|else|lambda|await|in|is|for)\b")
-_PATTERN_PIECE = re.compile(rb"(?:^|[:;])[ \t]*(?:case|del)\b|[()\[\]{}]|\n", re.MULTILINE)
+_PATTERN_PIECE = re.compile(rb"(?:^|[:;])[ \t\f]*(?:case|del)\b|[()\[\]{}]|\n", re.MULTILINE)
 _GROUP = re.compile(rb"\(([^()]*)\)")
 
 _OPERATORS = b".:=+-*/%&|^<>~@!"
@@ -75,8 +77,7 @@ _MEANINGLESS = bytes(set(range(256)) - set(b'()[]{}\n,;"' + _OPERATORS))
 
 def measure(text: str) -> Shape:
     """The shape of a text with line feeds as line ends, which need not be valid Python."""
-    pieces = _STRING_OR_COMMENT.split(text.encode("utf-8", "surrogatepass"))
-    code = b'"'.join(pieces[::2] + _format_expressions(pieces)).replace(b"\\\n", b"")
+    code = _code(text.encode("utf-8", "surrogatepass")).replace(b"\\\n", b"")
     marks = _OPERATOR_WORD.sub(b".", code).translate(_MARKS, _MEANINGLESS)
     brackets = chain = effort = 0
     while brackets <= MAX_BRACKETS:
@@ -99,6 +100,17 @@ def measure(text: str) -> Shape:
     )
 
 
+def _code(data: bytes) -> bytes:
+    """The text without its strings and comments, with the expressions in long f-strings."""
+    pieces = _STRING_OR_COMMENT.split(data)
+    if any(b"'" in code or b'"' in code for code in pieces[::2]):
+        return code_of(data)
+    for code, string in zip(pieces[::2], pieces[1::2], strict=False):
+        if _FORMATTED.search(code[-3:]) and not is_simple(string):
+            return code_of(data)
+    return b'"'.join(pieces[::2] + _format_expressions(pieces))
+
+
 def _chains(operands: list[bytes]) -> tuple[int, int]:
     """(length of the longest chain between commas, squared lengths of the long ones without strings)."""
     longest = max(map(len, operands), default=0)
@@ -117,7 +129,7 @@ def _format_expressions(pieces: list[bytes]) -> list[bytes]:
     found = []
     for index in range(1, len(pieces), 2):
         text = pieces[index]
-        if len(text) <= _LONG or not _FORMATTED.search(pieces[index - 1]):
+        if len(text) <= _LONG or not _FORMATTED.search(pieces[index - 1][-3:]):
             continue
         depth = start = 0
         for match in re.finditer(rb"[{}]", text):
