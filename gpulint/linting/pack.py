@@ -85,7 +85,7 @@ def load_each(rule_paths: Iterable[str] = (), installed: bool = True) -> Loaded:
 
     Raises PackError for the shipped rules, and for a folder that does not exist.
     """
-    rules = _rules_in(_package(SHIPPED), {})
+    rules = _shipped()
     faults = []
     for pack in [*map(_folder, rule_paths), *map(_package, _entry_points() if installed else ())]:
         try:
@@ -95,6 +95,12 @@ def load_each(rule_paths: Iterable[str] = (), installed: bool = True) -> Loaded:
         except PackError as error:
             faults.append((f"{error}; the rules of this pack are not used", traceback.format_exc()))
     return Loaded(tuple(rules[code] for code in sorted(rules)), tuple(faults))
+
+
+@cache
+def _shipped() -> dict[str, type[Rule]]:
+    """The shipped rules, keyed by code. Raises PackError. Callers do not change the result."""
+    return _rules_in(_package(SHIPPED), {})
 
 
 def _rules_in(modules: Iterable[ModuleType], others: Mapping[str, type[Rule]]) -> dict[str, type[Rule]]:

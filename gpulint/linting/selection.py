@@ -200,14 +200,10 @@ class Selection:
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
-        withheld = frozenset(rule.code for rule in self.rules if rule.asks_release) - self.named
-        self._subjects = {
-            (of_tests, knows_release): _subjects(
-                rules, settings.target_tensorflow, frozenset() if knows_release else withheld
-            )
-            for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))
-            for knows_release in (False, True)
-        }
+        self._target = settings.target_tensorflow
+        self._withheld = frozenset(rule.code for rule in self.rules if rule.asks_release) - self.named
+        self._subjects: dict[tuple[bool, bool], frozenset[Subject] | None] = {}
+        """Subjects by whether they are of tests, and whether the release is known."""
 
     @staticmethod
     def _known(catalogue: Catalogue, word: str, place: Place) -> str:
@@ -220,7 +216,11 @@ class Selection:
         Without a known release, the words of rules that ask for it count only in the file itself: their findings are
         counted, but not shown.
         """
-        return self._subjects[is_test(path), knows_release]
+        key = is_test(path), knows_release
+        if key not in self._subjects:
+            withheld = frozenset() if knows_release else self._withheld
+            self._subjects[key] = _subjects(self.rules_of(path), self._target, withheld)
+        return self._subjects[key]
 
     def rules_of(self, path: str) -> tuple[type[Rule], ...]:
         """The rules that check a file."""
