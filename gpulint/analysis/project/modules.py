@@ -315,19 +315,21 @@ class Project:
         outline = self.outline_of(importer)
         depth = outline.depth if outline is not None else 0
         found = self.finder.find(dotted, importer, depth)
-        if outline is None or (found is not None and not self._is_inner_package(found, importer, outline)):
+        if outline is None or (found is not None and not self._is_inner_package(dotted, found, importer, outline)):
             return found
         for folder in self.remembered(("added folders", importer), partial(self._added_folders, importer, outline)):
             if (place := self.finder.look(f".{dotted}", folder)) is not None:
                 return place
         return None
 
-    def _is_inner_package(self, found: str, importer: str, outline: Outline) -> bool:
+    def _is_inner_package(self, dotted: str, found: str, importer: str, outline: Outline) -> bool:
         """Whether a file that was found for an absolute name is a package that the importer is in, inside another one
         whose name the importer uses: its programs start above that one, and the name is that of a library."""
         folder, name = os.path.split(os.path.abspath(found))
         if name != "__init__.py" or not os.path.abspath(importer).startswith(folder + os.sep):
             return False
+        for _ in range(dotted.count(".")):
+            folder = os.path.dirname(folder)
         used = {one.module.partition(".")[0] for one in outline.imports if one.level == 0} - {os.path.basename(folder)}
         while self.finder.look(".", around := os.path.dirname(folder)) is not None and around != folder:
             if os.path.basename(around) in used:

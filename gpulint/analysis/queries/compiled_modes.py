@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gpulint.analysis.domain.context import Where
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import compatible, words_of
-from gpulint.analysis.plan.events import GradientsApplied, ModelFitted, UnknownFitted
+from gpulint.analysis.domain.values.objects import Model
+from gpulint.analysis.plan.events import GradientsApplied, ModelCalled, ModelFitted, UnknownFitted
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries.training_loops import is_update
 
@@ -15,8 +18,9 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
     debugging mode.
 
     Not if it trains compiled in the same loop on a compatible path, nor by a call that the present path reaches, too.
-    Training with other optimizers, other than by `fit`, is training of something else. Steps in replicas are compiled
-    because `strategy.run` asks for it: the path for one device beside them is a debugging mode only if it says so.
+    Training with other optimizers, other than by `fit`, is training of something else, and so is `fit` of a model that
+    is created on the other path only and is none of those that the loop calls. Steps in replicas are compiled because
+    `strategy.run` asks for it: the path for one device beside them is a debugging mode only if it says so.
     """
     here = {loop.site for loop in where.context.loops}
     optimizers = {
@@ -26,10 +30,18 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
         and here.intersection(loop.site for loop in event.where.context.loops)
         and compatible(event.where.path, where.path)
     }
+    models = [
+        event.model
+        for event in plan.events
+        if isinstance(event, ModelCalled)
+        and here.intersection(loop.site for loop in event.where.context.loops)
+        and compatible(event.where.path, where.path)
+    ]
     compiled = [
         event
         for event in plan.events
-        if isinstance(event, (ModelFitted, UnknownFitted))
+        if isinstance(event, UnknownFitted)
+        or (isinstance(event, ModelFitted) and not _is_another(event.model, models, where))
         or (
             is_update(event)
             and event.where.context.traced is not None
@@ -40,6 +52,16 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
     reached = [event for event in compiled if compatible(event.where.path, where.path)]
     return not {event.site for event in compiled} <= {event.site for event in reached} and not any(
         here.intersection(loop.site for loop in event.where.context.loops) for event in reached
+    )
+
+
+def _is_another(fitted: Model, models: Collection[Model], where: Where) -> bool:
+    """Whether a model is created only on paths that exclude this one, and neither where nor of a class as one of
+    `models` is."""
+    return (
+        bool(models)
+        and not compatible(fitted.where.path, where.path)
+        and all(one.site != fitted.site and (one.cls is None or one.cls is not fitted.cls) for one in models)
     )
 
 
