@@ -409,6 +409,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
         and not _is_about_worker(literal)
         and not _is_against_debugging(literal)
         and not _is_for_training(literal)
+        and not _is_of_setup(literal)
         and not _is_element(literal.condition.subject, collections)
         and not (literal.condition.operator != "==" and _is_at_element(literal.condition.subject, collections))
     )
@@ -424,6 +425,32 @@ def _is_for_training(literal: Literal) -> bool:
     """Whether a literal states that the program trains, as `if training:` does in a function that also evaluates."""
     is_on = literal.condition.operator == "truth" and literal.holds
     return is_on and any("training" in words(name) for name in words_of(frozenset({literal})))
+
+
+def _is_of_setup(literal: Literal) -> bool:
+    """Whether a literal states that a setting, or its length, is greater than a number, as in `weight > 0` and
+    `len(layers) > 0`: it decides what a step consists of, in all iterations alike. Not a setting about reporting, nor a
+    flag, nor the choice of a mode."""
+    operator, subject, _ = literal.condition
+    if operator not in (">", ">=") or not isinstance(subject, Symbol):
+        return False
+    counted = symbol(subject.parts[1]) if subject.parts[0] == "len" else subject
+    is_parameter = counted is subject and subject.parts[0] == "parameter"  # of Keras, the index of a batch
+    return (
+        not is_parameter
+        and _is_settled(counted)
+        and all(words(name).isdisjoint(_REPORTING) for name in words_of(frozenset({literal})))
+    )
+
+
+_REPORTING = frozenset(
+    {
+        *("callback", "callbacks", "debug", "display", "every", "freq", "frequency", "interval", "level", "log"),
+        *("logger", "logging", "logs", "monitor", "patience", "plot", "print", "profile", "rank", "report", "save"),
+        *("show", "summary", "test", "verbose", "verbosity", "writer"),
+    }
+)
+"""Words in the names of settings that decide what a program shows, and how often."""
 
 
 def _is_element(name: object, collections: set[Symbol]) -> bool:
@@ -481,16 +508,19 @@ def _is_for_few(literal: Literal) -> bool:
 
 def _is_settled(name: object) -> bool:
     """Whether a value is constant over the iterations of a loop: a parameter, an initialised field, a command-line
-    option, a setting of an object, a name without an assignment."""
+    option, a setting of an object or a library, a name without an assignment."""
     if not isinstance(name, Symbol):
         return False
     head, *rest = name.parts
-    if head in ("field", "name", "parameter"):
+    if head in ("external", "field", "name", "parameter"):
         return True
     if head in ("module", "rest", "text"):
         within = [part for one in rest for part in (one if isinstance(one, tuple) else (one,))]
         return all(_is_settled(part) for part in within if isinstance(part, Symbol))
-    if head == "attribute" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "object":
+    owner = name
+    while owner.parts[0] == "attribute" and isinstance(owner.parts[1], Symbol):
+        owner = owner.parts[1]
+    if owner.parts[0] == "object" and owner is not name:
         return True
     while name.parts[0] in ("attribute", "item") and not isinstance(name.parts[-1], Site):
         name = symbol(name.parts[1])
