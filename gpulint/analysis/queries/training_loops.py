@@ -227,14 +227,12 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
 
 def in_every_iteration(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
-    be missing from the first iteration if it happens there at another site."""
-    arrivals = _all_arrivals(event, loop, others)
+    be missing from the first: an agent begins to learn once it has played enough."""
     return loop.iterations < 2 or (
-        len({around.iteration for _, around in arrivals}) > 1
-        and any(around.iteration > 0 for _, around in _arrivals(event, loop, others))
+        any(around.iteration > 0 for _, around in _arrivals(event, loop, others))
         and any(
-            iteration == around.iteration and compatible(where.path, end)
-            for where, around in arrivals
+            0 < iteration == around.iteration and compatible(where.path, end)
+            for where, around in _all_arrivals(event, loop, others)
             for iteration, end in loop.continuations
         )
     )
@@ -284,7 +282,10 @@ def with_step(event: Event, loops: frozenset[Site], steps: Iterable[Event]) -> L
         return None
     taken = [(one, around) for one in steps for around in one.where.context.loops if around.site == loop.site]
     made = [one for one, around in taken if around.iteration == loop.iteration] or [one for one, _ in taken]
-    return loop if made and all(is_reached_with(event.where, loop, (one,)) for one in made) else None
+    alike: defaultdict[tuple[Site | None, ...], list[Event]] = defaultdict(list)
+    for one in made:  # a step with one of several optimizers causes an event for each
+        alike[(one.site, *(caller.site for caller in callers(one.where.caller)))].append(one)
+    return loop if made and all(is_reached_with(event.where, loop, ones) for ones in alike.values()) else None
 
 
 def loop_around(where: Where, loops: Collection[Site]) -> Loop | None:
