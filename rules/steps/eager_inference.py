@@ -226,7 +226,9 @@ class EagerInference(Rule):
                 around = loops[-1:] if is_penalty else loops
                 trains = not training.isdisjoint(loop.site for loop in around)
                 if taken.is_of_moved or trains or (taken.site in kept and not is_penalty):
-                    learning[loops[-1].site].append(taken)
+                    inner = next((index for index, loop in enumerate(reversed(loops), 1) if not loop.unrolled), 1)
+                    for loop in loops[-inner:]:  # a step may take the gradients of several losses one by one
+                        learning[loop.site].append(taken)
         return learning
 
     def _compiled_calls(self) -> defaultdict[Site, dict[Path, Where]]:
@@ -324,8 +326,12 @@ class EagerInference(Rule):
 
 def _much_more(event: _E, alike: Iterable[_E]) -> Iterator[Loop]:
     """Loops that run an inner loop of such events, though not only after their last iteration, as an agent that learns
-    at the end of a game does."""
-    return (loop for loop in event.where.context.loops[:-1] if loop.unrolled or in_every_iteration(event, loop, alike))
+    at the end of a game does, nor in few iterations, as one that learns every n-th step does."""
+    return (
+        loop
+        for loop in event.where.context.loops[:-1]
+        if loop.unrolled or (not is_rare(event.where, loop) and in_every_iteration(event, loop, alike))
+    )
 
 
 def _are_apart(where: Where, other: Where, loop: Loop) -> bool:

@@ -268,6 +268,7 @@ class EagerTrainStep(Rule):
         for update in updates(plan):
             of_kind = eager if _is_eager(update.where) else compiled
             of_kind.update(loop.site for loop in update.where.context.loops)
+        found: dict[Site, dict[Site, events.Event]] = defaultdict(dict)
         for event in assigned:
             loop = loop_around(event.where, loops & compiled - eager)
             is_one_of_all = isinstance(event, events.WeightAssigned)
@@ -279,13 +280,20 @@ class EagerTrainStep(Rule):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
+            found[loop.site].setdefault(event.site, event)
+        for place, assignments in found.items():
+            first, *others = assignments.values()
             yield Report(
-                event.site,
+                first.site,
                 "weights are assigned eagerly after each compiled step",
                 why="Python dispatches the operations of each variable one by one",
                 instead="assign them inside the `tf.function` that trains",
-                confidence=confidence(event.where),
-                related=((loop.site, "in this loop"), *chain(event.where)),
+                confidence=confidence(first.where),
+                related=(
+                    (place, "in this loop"),
+                    *((other.site, "weights are assigned here, too") for other in others),
+                    *chain(first.where),
+                ),
             )
 
     def _half_compiled(self, event: events.Event, taken: events.GradientTaken, loop: Loop) -> Iterator[Report]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Site, confidence, events
-from gpulint.plugin.queries import callers, chain
+from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Site, Where, confidence, events
+from gpulint.plugin.queries import callers, chain, switched
 from gpulint.plugin.symbols import words
 from gpulint.plugin.words import HOST_RANDOM_WORDS
 
@@ -48,7 +48,7 @@ class FrozenRandom(Rule):
 
     ## What is not reported
     Functions that `tf.py_function` or `tf.numpy_function` calls; functions that build or initialise something; a
-    `tf.function` that is only called outside loops; seeds.
+    `tf.function` that is only called outside loops, or after `run_functions_eagerly(True)`; seeds.
 
     ## At run time
     The number of times that the line runs.
@@ -72,8 +72,16 @@ class FrozenRandom(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         calls = {event.site for event in self.all(events.TracedCalled)}
-        for event in self.all(events.HostRandomDrawn):
+        eager: list[Where] = []
+        """Moments that switched eager mode on. Python then draws a number in each call, other than in a pipeline."""
+        for event in self.all(events.LibraryCalled, events.HostRandomDrawn):
+            if isinstance(event, events.LibraryCalled):
+                if event.name in _EAGER:
+                    eager = [*eager, event.where] if switched(event) is True else []
+                continue
             context, around = event.where.context, [*callers(event.where.caller)]
+            if context.mapped is None and any(one.path <= event.where.path for one in eager):
+                continue
             is_called_once = not context.loops and any(caller.site in calls for caller in around)
             if is_called_once and context.mapped is None:
                 continue
@@ -97,6 +105,8 @@ def _traced(around: Sequence[Caller], places: Container[Site | None]) -> Sequenc
     last = next((index for index, caller in enumerate(around) if caller.site in places), len(around))
     return around[: last + 1]
 
+
+_EAGER = frozenset({"tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly"})
 
 _ONCE = frozenset({"build", "create", "init", "initialise", "initialize", "make", "reset", "setup"})
 """Words in the names of functions that prepare something once."""

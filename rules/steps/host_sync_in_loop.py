@@ -86,13 +86,14 @@ class HostSyncInLoop(Rule):
 
     ## What is not reported
     Reads under a condition (`step % n == 0`, a flag), also by `and` and `or`, unless they are in the other n - 1 of n
-    steps or on both sides; reads after the loop or once per epoch; `tf.print`; values that are on the host already
-    (elements of a dataset, `logs` of a callback, results of `train_on_batch`, int32 variables and numbers of
-    shapes, and results computed from those alone); values that the host needs (an action for an environment, an
-    index; not a step number, which Python can count, nor values passed only to a `tf.function`), and what is read
-    right before or after them; predictions of an evaluation; loops that have at most ten iterations or call `fit`
-    in every iteration; an eager mode next to a compiled one; tests. Behind a decorator unknown to gpulint: reads
-    that traced code can do as well (conditions, `print`, formatting).
+    steps, on both sides, or for a setting greater than some number (`weight > 0`, not `verbose > 0`); reads after the
+    loop or once per epoch; `tf.print`; values that are on the host already (elements of a dataset, `logs` of a
+    callback, results of `train_on_batch`, int32 variables and numbers of shapes, and results computed from those
+    alone); values that the host needs (an action for an environment, an index; not a step number, which Python can
+    count, nor values passed only to a `tf.function`), and what is read right before or after them; predictions of an
+    evaluation; loops that have at most ten iterations or call `fit` in every iteration; an eager mode next to a
+    compiled one; tests. Behind a decorator unknown to gpulint: reads that traced code can do as well (conditions,
+    `print`, formatting).
 
     ## At run time
     The synchronisation points of a step.
@@ -121,6 +122,9 @@ class HostSyncInLoop(Rule):
         waited = _Waits(plan.events)
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
         training, evaluating, steps = step_loops(plan), evaluation_loops(plan), updates(plan)
+        beside: set[tuple[Site, Site]] = set()
+        """Reads, each with its loop, beside which the host needs a value, also in a repetition of the loop in which the
+        analysis does not run their neighbours again."""
         guarded: set[tuple[Site, Site, int, int]] = set()
         """Reads (site, tensor, execution and iteration of the loop) that are not known to be on all paths."""
         found: dict[tuple[Site | int, Site], dict[Site, events.TensorRead]] = {}
@@ -139,7 +143,10 @@ class HostSyncInLoop(Rule):
                         guarded.add(place)
             if loop is None or not in_every_iteration(event, loop, alike):
                 continue
-            if needs.include(event, loop.site) or waited.include(event, loop.site, needs):
+            if needs.include(event, loop.site) or (event.site, loop.site) in beside:
+                continue
+            if waited.include(event, loop.site, needs):
+                beside.add((event.site, loop.site))
                 continue
             if any(needs.include(one, loop.site) and _is_read_as_often(one, event, loop.site) for one in alike):
                 continue
@@ -168,12 +175,12 @@ class HostSyncInLoop(Rule):
 
     def _reports_progress(self, event: events.TensorRead, evaluating: frozenset[Site]) -> bool:
         """Whether Python reads one number, such as a loss, and not the predictions, which an evaluation may exist for.
-        If it is unknown what was reduced, the name decides."""
+        If it is unknown what was reduced, or there is one number for each example, the name decides."""
         if event.how == "bool":
             return False
         reduced = event.tensor.reduced
-        if reduced is not None and (reduced.is_number or reduced.how == "none"):
-            return reduced.is_number
+        if reduced is not None and reduced.is_number:
+            return True
         if event.how == "print" or loop_around(event.where, evaluating) is None:
             return False
         import libcst as cst  # slow to import, and seldom needed
@@ -183,7 +190,8 @@ class HostSyncInLoop(Rule):
         if node is None or len(m.findall(node, m.Call())) > 1:
             return False
         names = (cst.ensure_type(name, cst.Name).value for name in m.findall(node, m.Name()))
-        return any(not _SCORES.isdisjoint(words(name)) for name in names)
+        sought = _SCORES if reduced is None or reduced.how != "none" else _PERPLEXITY  # losses may be anomaly scores
+        return any(not sought.isdisjoint(words(name)) for name in names)
 
     def _sum(self, read: events.TensorRead, loop: Site) -> str:
         """Help for a number that the loop adds up, as in `total += float(loss)`; "" for any other."""
@@ -220,6 +228,9 @@ _SCORES = frozenset(
     }
 )
 """Words in the names of numbers that say how good a model is."""
+
+_PERPLEXITY = frozenset({"perplexities", "perplexity", "ppl", "ppls"})
+"""Words in the names of numbers, one for each example, of which only the mean says something."""
 
 
 class _Needs(NamedTuple):

@@ -114,8 +114,13 @@ class NumpyRoundtrip(Rule):
         loops = step_loops(plan)
         yield from self._of_weights(plan, loops, given)
         models = {event.site for event in self.all(events.ModelCalled)}
-        played = [one for one in self.all(events.HostValueUsed) if one.by == "step" and one.site not in models]
-        needed = {read for one in played for read in one.reads}
+        needed_in: dict[Site, set[Site]] = defaultdict(set)
+        """Loops in which an environment gets what is read, by the site of the read: an agent that acts in one loop may
+        learn in another."""
+        for used in self.all(events.HostValueUsed):
+            if used.by == "step" and used.site not in models:
+                for read in used.reads:
+                    needed_in[read].update(loop.site for loop in used.where.context.loops)
         read_in: dict[Site, set[Site]] = defaultdict(set)
         for one in self.all(events.TensorRead):
             read_in[one.site].update(loop.site for loop in one.where.context.loops)
@@ -123,7 +128,7 @@ class NumpyRoundtrip(Rule):
         found: dict[tuple[Site, ...], dict[Site, events.Event]] = {}
         for event, reads in made:
             loop = loop_around(event.where, around)
-            if loop is None or not needed.isdisjoint(reads):
+            if loop is None or any(loop.site in needed_in[read] for read in reads):
                 continue
             if is_rare(event.where, loop) and with_step(event, loops, steps) is None:
                 continue

@@ -61,6 +61,9 @@ class LibraryState:
     gradients_read: dict[Site, Gradient] = field(default_factory=dict)
     """Gradients that the host reads, keyed by site."""
 
+    environment_steps: set[Site] = field(default_factory=set)
+    """Definitions of the `step` methods of environments that the program defines."""
+
     generator: GeneratorWork | None = None
     """Work of the Python generator that is presently run for a pipeline; None outside such a generator."""
 

@@ -181,6 +181,15 @@ def is_iterated(name: Symbol) -> bool:
     return False
 
 
+def is_at_index(name: Symbol) -> bool:
+    """Whether a symbol is an element of a collection at an index that a loop counts, as in a loop over `enumerate` of
+    another collection, or over a `range`."""
+    index = name.parts[2] if name.parts[0] == "item" else None
+    while isinstance(index, Symbol) and index.parts[0] == "in_iteration":
+        index = index.parts[2]
+    return isinstance(index, Symbol) and (index.parts[0] == "index" or is_iterated(index))
+
+
 def is_single(value: Value) -> bool:
     """Whether a value is a batch of one example."""
     if isinstance(value, Tensor):

@@ -285,6 +285,7 @@ class Libraries(LibrarySemantics):
         host_sync.pass_to_function(self._machine, function, arguments, result, site)
 
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:
+        host_sync.enter_method(self._machine, receiver, method)
         if isinstance(receiver, Model) and objects.is_own_call(self._machine, receiver, method):
             objects.model_used(self._machine, receiver, "call", arguments, site)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.symbolic_patterns import is_iterated
+from gpulint.analysis.domain.symbolic_patterns import is_at_index, is_iterated
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import function_of
@@ -120,8 +120,13 @@ _OF_DISTRIBUTIONS = frozenset(
 
 
 def _is_weight(name: Symbol) -> bool:
-    """Whether a symbol is an element of something that a loop iterates over and whose name says that it has weights."""
-    return is_iterated(name) and any(words(one) & _WEIGHTS for one in name.words)
+    """Whether a symbol is an element of something that a loop iterates over, or that it indexes, and whose name says
+    that it has weights."""
+    if not is_iterated(name):
+        if not is_at_index(name):
+            return False
+        name = symbol(name.parts[1])
+    return any(words(one) & _WEIGHTS for one in name.words)
 
 
 _WEIGHTS = frozenset({"parameters", "params", "variables", "vars", "weights"})

@@ -227,14 +227,12 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
 
 def in_every_iteration(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
-    be missing from the first iteration if it happens there at another site."""
-    arrivals = _all_arrivals(event, loop, others)
+    be missing from the first: an agent begins to learn once it has played enough."""
     return loop.iterations < 2 or (
-        len({around.iteration for _, around in arrivals}) > 1
-        and any(around.iteration > 0 for _, around in _arrivals(event, loop, others))
+        any(around.iteration > 0 for _, around in _arrivals(event, loop, others))
         and any(
-            iteration == around.iteration and compatible(where.path, end)
-            for where, around in arrivals
+            0 < iteration == around.iteration and compatible(where.path, end)
+            for where, around in _all_arrivals(event, loop, others)
             for iteration, end in loop.continuations
         )
     )
@@ -284,7 +282,10 @@ def with_step(event: Event, loops: frozenset[Site], steps: Iterable[Event]) -> L
         return None
     taken = [(one, around) for one in steps for around in one.where.context.loops if around.site == loop.site]
     made = [one for one, around in taken if around.iteration == loop.iteration] or [one for one, _ in taken]
-    return loop if made and all(is_reached_with(event.where, loop, (one,)) for one in made) else None
+    alike: defaultdict[tuple[Site | None, ...], list[Event]] = defaultdict(list)
+    for one in made:  # a step with one of several optimizers causes an event for each
+        alike[(one.site, *(caller.site for caller in callers(one.where.caller)))].append(one)
+    return loop if made and all(is_reached_with(event.where, loop, ones) for ones in alike.values()) else None
 
 
 def loop_around(where: Where, loops: Collection[Site]) -> Loop | None:
@@ -409,6 +410,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
         and not _is_about_worker(literal)
         and not _is_against_debugging(literal)
         and not _is_for_training(literal)
+        and not _is_of_setup(literal)
         and not _is_element(literal.condition.subject, collections)
         and not (literal.condition.operator != "==" and _is_at_element(literal.condition.subject, collections))
     )
@@ -424,6 +426,32 @@ def _is_for_training(literal: Literal) -> bool:
     """Whether a literal states that the program trains, as `if training:` does in a function that also evaluates."""
     is_on = literal.condition.operator == "truth" and literal.holds
     return is_on and any("training" in words(name) for name in words_of(frozenset({literal})))
+
+
+def _is_of_setup(literal: Literal) -> bool:
+    """Whether a literal states that a setting, or its length, is greater than a number, as in `weight > 0` and
+    `len(layers) > 0`: it decides what a step consists of, in all iterations alike. Not a setting about reporting, nor a
+    flag, nor the choice of a mode."""
+    operator, subject, _ = literal.condition
+    if operator not in (">", ">=") or not isinstance(subject, Symbol):
+        return False
+    counted = symbol(subject.parts[1]) if subject.parts[0] == "len" else subject
+    is_parameter = counted is subject and subject.parts[0] == "parameter"  # of Keras, the index of a batch
+    return (
+        not is_parameter
+        and _is_settled(counted)
+        and all(words(name).isdisjoint(_REPORTING) for name in words_of(frozenset({literal})))
+    )
+
+
+_REPORTING = frozenset(
+    {
+        *("callback", "callbacks", "debug", "display", "every", "freq", "frequency", "interval", "level", "log"),
+        *("logger", "logging", "logs", "monitor", "patience", "plot", "print", "profile", "rank", "report", "save"),
+        *("show", "summary", "test", "verbose", "verbosity", "writer"),
+    }
+)
+"""Words in the names of settings that decide what a program shows, and how often."""
 
 
 def _is_element(name: object, collections: set[Symbol]) -> bool:
@@ -481,16 +509,19 @@ def _is_for_few(literal: Literal) -> bool:
 
 def _is_settled(name: object) -> bool:
     """Whether a value is constant over the iterations of a loop: a parameter, an initialised field, a command-line
-    option, a setting of an object, a name without an assignment."""
+    option, a setting of an object or a library, a name without an assignment."""
     if not isinstance(name, Symbol):
         return False
     head, *rest = name.parts
-    if head in ("field", "name", "parameter"):
+    if head in ("external", "field", "name", "parameter"):
         return True
     if head in ("module", "rest", "text"):
         within = [part for one in rest for part in (one if isinstance(one, tuple) else (one,))]
         return all(_is_settled(part) for part in within if isinstance(part, Symbol))
-    if head == "attribute" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "object":
+    owner = name
+    while owner.parts[0] == "attribute" and isinstance(owner.parts[1], Symbol):
+        owner = owner.parts[1]
+    if owner.parts[0] == "object" and owner is not name:
         return True
     while name.parts[0] in ("attribute", "item") and not isinstance(name.parts[-1], Site):
         name = symbol(name.parts[1])

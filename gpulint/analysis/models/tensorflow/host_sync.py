@@ -7,15 +7,17 @@ from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis.domain.computations import only_computes
+from gpulint.analysis.domain.context import callers
 from gpulint.analysis.domain.host_arrays import images_in
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
 from gpulint.analysis.domain.random_draws import drawn_list
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol, symbol
-from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, Constant, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Function
+from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.tensors import Gradient, Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan import events
@@ -72,6 +74,26 @@ def read_tensor(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
         if tensor.gradient is not None:
             machine.library_state.gradients_read[site] = tensor.gradient
         machine.emit(events.TensorRead(site, machine.where(), tensor, how))
+        if not _is_one_number(tensor) and _is_in_environment(machine):
+            _use(machine, (site,), "step", site, "")
+
+
+def enter_method(machine: Machine, receiver: Value, method: Value) -> None:
+    """Record the `step` of an environment that the program defines: of a class with `reset`, too."""
+    if isinstance(method, Function) and method.name == "step" and isinstance(receiver, Instance):
+        if receiver.cls is not None and receiver.cls.find("reset") is not None:
+            machine.library_state.environment_steps.add(method.definition_site)
+
+
+def _is_in_environment(machine: Machine) -> bool:
+    """Whether a `step` of an environment of the program is running, which needs the action that it gets."""
+    steps = machine.library_state.environment_steps
+    return bool(steps) and any(caller.definition in steps for caller in callers(machine.frame.caller))
+
+
+def _is_one_number(tensor: Tensor) -> bool:
+    """Whether a tensor certainly is one number, such as a loss."""
+    return tensor.reduced is not None and tensor.reduced.is_number
 
 
 def gradient_in(machine: Machine, values: Iterable[Value]) -> Gradient | None:
@@ -122,11 +144,12 @@ def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
 
 
 def _sides(value: Value, path: Path) -> Iterator[Symbol]:
-    """Symbols of the alternatives of a value on a path. For a truth value, those of the operands of its conditions."""
+    """Symbols of the alternatives of a value on a path. For a truth value, or another constant that a condition chose,
+    those of the operands of its conditions."""
     for guard, option in alternatives(value, path):
         if type(option) is Unknown:
             yield option.symbol
-        elif isinstance(known(option), bool):
+        elif isinstance(option, Constant):
             sides = (side for one in guard - path for side in (one.condition.subject, one.condition.operand))
             yield from (side for side in sides if isinstance(side, Symbol))
 
@@ -176,7 +199,7 @@ def step_environment(machine: Machine, arguments: Arguments, site: Site) -> None
     """Record that the `step` of an unknown object, such as an environment, reads the tensor that it gets. A single
     number, such as a loss, may be for a schedule of learning rates."""
     for value in arguments.all():
-        if isinstance(value, Tensor) and not (value.reduced is not None and value.reduced.is_number):
+        if isinstance(value, Tensor) and not _is_one_number(value):
             read_tensor(machine, value, "array", site)
             _use(machine, (site,), "step", site, "")
 
