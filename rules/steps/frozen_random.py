@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Site, Where, confidence, events
 from gpulint.plugin.queries import callers, chain, switched
-from gpulint.plugin.symbols import words
+from gpulint.plugin.symbols import words, words_of
 from gpulint.plugin.words import HOST_RANDOM_WORDS
 
 
@@ -48,7 +48,8 @@ class FrozenRandom(Rule):
 
     ## What is not reported
     Functions that `tf.py_function` or `tf.numpy_function` calls; functions that build or initialise something; a
-    `tf.function` that is only called outside loops, or after `run_functions_eagerly(True)`; seeds.
+    `tf.function` that is only called outside loops, or after `run_functions_eagerly(True)`; seeds; what is drawn only
+    while a file does not exist.
 
     ## At run time
     The number of times that the line runs.
@@ -85,6 +86,8 @@ class FrozenRandom(Rule):
             is_called_once = not context.loops and any(caller.site in calls for caller in around)
             if is_called_once and context.mapped is None:
                 continue
+            if words_of(event.where.path) & _EXISTS:
+                continue
             if any(words(caller.function) & _ONCE for caller in _traced(around, {*calls, context.mapped})):
                 continue
             traced = context.mapped or context.traced
@@ -110,3 +113,6 @@ _EAGER = frozenset({"tensorflow.config.run_functions_eagerly", "tensorflow.confi
 
 _ONCE = frozenset({"build", "create", "init", "initialise", "initialize", "make", "reset", "setup"})
 """Words in the names of functions that prepare something once."""
+
+_EXISTS = frozenset({"exists", "isfile", "is_file", "os.path.exists", "os.path.isfile", "tensorflow.io.gfile.exists"})
+"""Functions that tell whether a file exists: what is drawn without it is saved, and drawn once on purpose."""

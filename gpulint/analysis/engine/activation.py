@@ -127,7 +127,7 @@ def call_function(
     if is_borrowed and not frame.is_given_up:
         machine.plan.completed.add(definition_site)
     did = effects_within(machine.effects[effects:], base)
-    run = CallSummary(machine.path, result, did, machine.operations - operations, _iteration(machine))
+    run = CallSummary(machine.path, result, did, machine.operations - operations, _iteration(machine), _moment(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
     did_nothing = machine.event_count == noted and result.is_plain
@@ -166,6 +166,8 @@ def _is_known(
     is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
     if is_known and not function.memoized and len(earlier) == MAX_REPEATS:
         is_known = any(run.iteration == _iteration(machine) for run in earlier)
+    if is_known and not function.memoized:
+        is_known = not (history.may_go_on and history.is_missing(earlier, _moment(machine)))
     if is_known and not function.memoized and history.makes and history.may_go_on:
         is_known = not _is_chosen(earlier[-1].result, arguments)
     if not is_known and not earlier and not history.may_go_on:

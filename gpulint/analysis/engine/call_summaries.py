@@ -29,6 +29,10 @@ MAX_REPEATED_STEPS = 1_000
 MAX_LONG_STEPS = 2_000
 """Total number of steps after which a function has no more than `MAX_RUNS` runs in a program."""
 
+MAX_HELPER_STEPS = 200
+"""Mean number of steps of a run up to which a function is run again in the next iteration of the outermost loop, even
+if an inner loop there called it with equal arguments in the one before."""
+
 MAX_COMPUTING_STEPS = 1_500
 """Total number of steps after which a function that only computes tensors is assumed to return the same as before."""
 
@@ -47,7 +51,8 @@ class CallSummary(NamedTuple):
 
     `path` is the path after it, `effects` are the stateful ops in it, and `operations` is the number of ops that
     `Machine` counts.
-    `iteration` is the one that it ran in: that of the nearest loop that is not unrolled.
+    `iteration` is the one that it ran in: that of the nearest loop that is not unrolled. `moment` is the same for the
+    outermost one.
     """
 
     path: Path
@@ -55,6 +60,7 @@ class CallSummary(NamedTuple):
     effects: tuple[Effect, ...]
     operations: int
     iteration: int
+    moment: Moment
 
 
 @dataclass(slots=True)
@@ -97,6 +103,11 @@ class FunctionProfile:
         if self.runs < MAX_RUNS or (self.runs < MAX_FORMULA_RUNS and self.steps < MAX_CHEAP_STEPS):
             return True
         return self.steps < MAX_LONG_STEPS and self.recent < (MAX_RUNS if self.steps < MAX_REPEATED_STEPS else 1)
+
+    def is_missing(self, earlier: list[CallSummary], moment: Moment) -> bool:
+        """Whether it is a helper that ran in this execution of the outermost loop, but not in this iteration yet."""
+        ran = {run.moment.iteration for run in earlier if run.moment.loop == moment.loop}
+        return bool(ran) and moment.iteration not in ran and self.steps <= MAX_HELPER_STEPS * self.runs
 
     @property
     def is_settled(self) -> bool:

@@ -403,16 +403,22 @@ def _deciding(where: Where, loop: Loop) -> Path:
     loops = where.context.loops
     inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
     collections = {symbol_of(source) for one in inner for source in iterated_sources(one.iterable)}
-    return frozenset(
-        literal
-        for literal in where.path - loop.start - where.assumed
-        if literal.condition.operator != "completes"
+    return frozenset(one for one in where.path - loop.start - where.assumed if _decides(one, collections))
+
+
+def _decides(literal: Literal, collections: Collection[Symbol]) -> bool:
+    condition = literal.condition
+    if isinstance(condition.operand, frozenset):
+        ways = [one for way in condition.operand for one in way if one.condition.operator != "handler"]
+        return not ways or any(_decides(one, collections) for one in ways)
+    return (
+        condition.operator != "completes"
         and not _is_about_worker(literal)
         and not _is_against_debugging(literal)
         and not _is_for_training(literal)
         and not _is_of_setup(literal)
-        and not _is_element(literal.condition.subject, collections)
-        and not (literal.condition.operator != "==" and _is_at_element(literal.condition.subject, collections))
+        and not _is_element(condition.subject, collections)
+        and (_is_equality(literal) or not _is_at_element(condition.subject, collections))
     )
 
 

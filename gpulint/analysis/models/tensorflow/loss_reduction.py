@@ -85,14 +85,16 @@ def sum_of(inputs: Iterable[Value]) -> Reduced | None:
     found = [value.reduced for value in terms if isinstance(value, Tensor) and value.reduced]
     if not found:
         return None
-    are_numbers = all(
-        isinstance(value, Constant) or (isinstance(value, Tensor) and _is_number(value)) for value in terms
-    )
+    are_numbers = all(map(_is_number, terms))
     return min(found, key=lambda one: _RANKS.index(one.how))._replace(is_number=are_numbers)
 
 
-def _is_number(tensor: Tensor) -> bool:
-    return tensor.reduced is not None and tensor.reduced.is_number
+def _is_number(term: Value) -> bool:
+    """Whether a term of a loss is one number. A penalty for the weights is, or it would not be added to a number."""
+    if isinstance(term, Tensor) and term.reduced is not None:
+        return term.reduced.is_number
+    is_sum = isinstance(term, Unknown) and "losses" in term.symbol.words  # `sum(model.losses)`
+    return is_sum or isinstance(term, Constant) or is_of_weights((term,))
 
 
 _RANKS = ("mean", "scaled", "default", "sum", "none", "image")

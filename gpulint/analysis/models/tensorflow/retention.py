@@ -36,9 +36,15 @@ def container_grown(machine: Machine, container: Items | Mapping, value: Value, 
         options = [option for _, option in alternatives(part, machine.path)]
         tensors_kept = [one for one in options if isinstance(one, Tensor) and _fills_memory(one)]
         if len(tensors_kept) == len(options):
-            machine.emit(events.TensorKept(site, machine.where(), container, tensors_kept[0]))
+            kept = next(filter(_is_number, tensors_kept), tensors_kept[0])
+            machine.emit(events.TensorKept(site, machine.where(), container, kept))
         else:
             models_kept(machine, part, site)
+
+
+def _is_number(tensor: Tensor) -> bool:
+    """Whether a tensor is one number. What is a number on one path is one on the others, too."""
+    return tensor.reduced is not None and tensor.reduced.is_number
 
 
 def _fills_memory(tensor: Tensor) -> bool:

@@ -102,11 +102,13 @@ def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
 
 
 def read_all_at(machine: Machine, value: Value, how: str, site: Site) -> None:
-    """Record that the program reads the content of a value, or of the tensors in a list or dict."""
-    read_at(machine, value, how, site)
+    """Record that the program prints a value, or the tensors in a list or dict. What a `tf.function` returned and is
+    printed is taken for a tensor: nobody prints None."""
+    read_at(machine, as_number(value), how, site)
     for leaf in leaves_on(machine.path, value) if isinstance(value, (Items, Mapping)) else ():
-        if isinstance(leaf, (Tensor, Variable)):
-            read_at(machine, leaf, how, site)
+        content = as_number(leaf)
+        if isinstance(content, (Tensor, Variable)):
+            read_at(machine, content, how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:
