@@ -3,8 +3,8 @@
 Two logical CPUs stand for the devices of a `MirroredStrategy`, and each step trains Dense layers. In the third way
 the function that is passed to `strategy.run` is a ``tf.function``, but the call is not.
 
-Measured on TensorFlow 2.21 (CPU time per step, on a loaded machine): 54 ms against 1.5 ms for 3 layers, 137 ms against 3.4
-ms for 12; with only the function compiled 1.5 ms and 5.1 ms.
+Measured on TensorFlow 2.21 (CPU time per step, on a loaded machine): 54 ms against 1.5 ms for 3 layers, 137 ms against
+3.4 ms for 12; with only the function compiled 1.5 ms and 5.1 ms.
 """
 
 from __future__ import annotations
