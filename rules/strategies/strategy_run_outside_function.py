@@ -33,6 +33,8 @@ class StrategyRunOutsideFunction(Rule):
     ## Why is this bad
     Every operation of every replica is dispatched by Python, one after the other; TensorFlow itself logs "Using
     MirroredStrategy eagerly has significant overhead currently".
+    Training steps of 3 and 12 Dense layers on two devices took 35 and 41 times as much processor time as in a
+    `tf.function` (`benchmarks/experiments/eager_replicas.py`).
 
     ## Example
     ```python
