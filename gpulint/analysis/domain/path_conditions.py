@@ -114,6 +114,10 @@ Path: TypeAlias = frozenset[Literal]
 
 EVERYWHERE: Path = frozenset()
 
+MAX_CONDITIONS = 200
+"""Number of conditions of a path from which those of further assertions, joins and branches that do not end (`if a:
+raise`) are not remembered: each is compared with all later ones."""
+
 _WHOLE = (-math.inf, math.inf)
 
 
@@ -166,9 +170,9 @@ def _has_room(literals: tuple[Literal, ...]) -> bool:
     for literal in literals:
         if (said := literal.interval) is not None:
             least, greatest = max(least, said[1]), min(greatest, said[2])
-    only = least if least == greatest else None
-    excluded = {one.condition.operand for one in literals if one.condition.operator == "==" and not one.holds}
-    return least <= greatest and (only is None or only not in excluded)
+    if least != greatest:
+        return least < greatest
+    return all(one.holds or one.condition.operator != "==" or one.condition.operand != least for one in literals)
 
 
 def compatible(a: Path, b: Path) -> bool:
@@ -199,9 +203,16 @@ def _agree(a: Path, b: Path) -> bool:
     of_a, of_b = _profile(a), _profile(b)
     only = a - b
     groups = of_b.groups
+    shared: dict[_Group, list[Literal]] = {}
     for literal in only:
         group = literal.group
-        if group in groups and (literal.negation in b or (len(group.literals) > 2 and not _fits(literal, a, b))):
+        if group in groups:
+            if literal.negation in b:
+                return False
+            if len(group.literals) > 2:
+                shared.setdefault(group, []).append(literal)
+    for literals in shared.values():
+        if not _fit(literals, a, b):
             return False
     if of_a.exclusions or of_b.exclusions:
         both = a | b
@@ -228,11 +239,11 @@ def _leaves_one(literal: Literal, a: Path, b: Path, groups_a: frozenset[_Group],
                 continue
             group = part.group
             if group in groups_a and (
-                part.negation in a or (len(group.literals) > 2 and not _fits(part, EVERYWHERE, a))
+                part.negation in a or (len(group.literals) > 2 and not _fit([part], EVERYWHERE, a))
             ):
                 break
             if group in groups_b and (
-                part.negation in b or (len(group.literals) > 2 and not _fits(part, EVERYWHERE, b))
+                part.negation in b or (len(group.literals) > 2 and not _fit([part], EVERYWHERE, b))
             ):
                 break
             if part.choices and not (_leaves_any(part, a) and _leaves_any(part, b)):
@@ -248,9 +259,10 @@ def _leaves_any(literal: Literal, path: Path) -> bool:
     return _leaves_one(literal, path, EVERYWHERE, _profile(path).groups, frozenset())
 
 
-def _fits(literal: Literal, own: Path, other: Path) -> bool:
-    """Whether a literal of `own` is consistent with the literals of `other` about the same subject."""
-    group = literal.group
+def _fit(literals: list[Literal], own: Path, other: Path) -> bool:
+    """Whether literals about one subject, those of `own` that are not in `other`, are consistent with the literals of
+    `other` about it."""
+    group = literals[0].group
     about = group.literals
     there = (
         [one for one in about if one in other]
@@ -259,9 +271,12 @@ def _fits(literal: Literal, own: Path, other: Path) -> bool:
     )
     if not there:
         return True
-    for one in there:
-        if _contradict(literal, one):
-            return False
+    for literal in literals:
+        if not literal.holds and literal.condition.operator == "==":
+            continue  # that a value is another than one constant contradicts no other statement by itself
+        for one in there:
+            if _contradict(literal, one):
+                return False
     here = [one for one in own if one.group is group]
     return len(there) + len(here) < 3 or _has_room((*there, *here))
 

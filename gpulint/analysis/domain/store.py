@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from gpulint.analysis.domain.host_arrays import images_in
-from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path, compatible, one_of
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, MAX_CONDITIONS, Path, compatible, one_of
 from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Function, UserClass, same
@@ -18,6 +18,9 @@ from gpulint.analysis.domain.values.tensors import Tensor, one_of_many
 
 MAX_ALTERNATIVES = 12
 """Maximum number of alternatives in a join. Beyond it the value is Unknown."""
+
+MAX_DEFINITIONS = 100
+"""The same where all are functions and classes. The first ones represent the others."""
 
 MAX_COMPARED = 100
 """Maximum number of alternatives of a join that a new one is compared with: a loop may have a thousand exits."""
@@ -186,7 +189,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
         if isinstance(value, Union):
             for inner, part in value.alternatives:
                 if compatible(path, inner):
-                    _add(flat, path | inner, part)
+                    _add(flat, path | inner if len(inner) < MAX_CONDITIONS else inner, part)
         else:
             _add(flat, path, value)
     if not flat:
@@ -197,7 +200,9 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
         return one_of_many([value for _, value in flat])
     if len(flat) > MAX_ALTERNATIVES and all(type(value) is Model for _, value in flat):
         flat = flat[:MAX_ALTERNATIVES]
-    if len(flat) > MAX_ALTERNATIVES and not all(isinstance(value, (Function, UserClass)) for _, value in flat):
+    if len(flat) > MAX_ALTERNATIVES and all(isinstance(value, (Function, UserClass)) for _, value in flat):
+        flat = flat[:MAX_DEFINITIONS]
+    elif len(flat) > MAX_ALTERNATIVES:
         flat = _fewer(flat)
         if len(flat) > MAX_ALTERNATIVES or _is_undecided(flat):
             return Unknown(symbol)

@@ -134,6 +134,13 @@ def _function_of(value: object) -> Function | None:
     return value if isinstance(value, Function) and isinstance(value.definition, ir.FunctionDef) else None
 
 
+MAX_CALLEES = 100
+"""Maximum number of methods that count as part of the one that calls them."""
+
+MAX_ASSIGNERS = 50
+"""Maximum number of entries that are run before the others for assigning one name."""
+
+
 def assigners_first(machine: Machine, entries: list[Entry], wanted: list[bool]) -> Iterator[tuple[Entry, bool]]:
     """The wanted entries, each after the entries that assign what it reads but neither it nor its constructor assigns.
     Each comes with whether it assigns something for others. What reads something that a wanted entry assigns is wanted,
@@ -142,8 +149,9 @@ def assigners_first(machine: Machine, entries: list[Entry], wanted: list[bool]) 
     filling: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
     for number, (entry, own) in enumerate(zip(entries, uses, strict=True)):
         for name in own.filled:
-            if _is_empty(machine, name, entry.owner):
-                filling[_whose(entry, name), name].append(number)
+            fillers = filling[_whose(entry, name), name]
+            if len(fillers) < MAX_ASSIGNERS and _is_empty(machine, name, entry.owner):
+                fillers.append(number)
     behind = [
         sorted({one for name in own.read - own.filled for one in filling.get((_whose(entry, name), name), ())})
         for entry, own in zip(entries, uses, strict=True)
@@ -152,11 +160,15 @@ def assigners_first(machine: Machine, entries: list[Entry], wanted: list[bool]) 
     done: set[int] = set()
 
     def in_order(number: int) -> Iterator[int]:
-        if number not in done:
-            done.add(number)
-            for one in behind[number]:
-                yield from in_order(one)
-            yield number
+        pending = [(number, False)]
+        while pending:
+            one, is_next = pending.pop()
+            if is_next:
+                yield one
+            elif one not in done:
+                done.add(one)
+                pending.append((one, True))
+                pending += [(before, False) for before in reversed(behind[one])]
 
     for number, before in enumerate(behind):
         for one in in_order(number) if wanted[number] or any(wanted[one] for one in before) else ():
@@ -169,7 +181,8 @@ def _whose(entry: Entry, name: str) -> int:
 
 
 def _with_callees(machine: Machine, entry: Entry) -> Uses:
-    """Names assigned and read by a function and the methods that it calls on its own object."""
+    """Names assigned and read by a function and the methods that it calls on its own object, directly or indirectly;
+    those of the function alone if there are more than `MAX_CALLEES`."""
     seen: dict[int, Uses] = {}
     pending = [entry.own.definition]
     while pending:
@@ -177,7 +190,11 @@ def _with_callees(machine: Machine, entry: Entry) -> Uses:
         if id(definition) not in seen:
             own = seen[id(definition)] = machine.project.uses_of(definition)
             if entry.owner is not None:
-                pending += [one for name in own.read if (one := _method(entry.owner, name)) is not None]
+                pending += [
+                    one for name in own.read if (one := _method(entry.owner, name)) is not None and id(one) not in seen
+                ]
+            if len(seen) > MAX_CALLEES:
+                return machine.project.uses_of(entry.own.definition)
     return Uses(
         frozenset().union(*(one.filled for one in seen.values())),
         frozenset().union(*(one.read for one in seen.values())),

@@ -16,7 +16,14 @@ from gpulint.analysis.domain.completion import ABRUPT, NORMAL, Exhausted, PathEn
 from gpulint.analysis.domain.context import Caller, Context, Object, Where
 from gpulint.analysis.domain.library_state import LibraryState
 from gpulint.analysis.domain.module_scope import ModuleScope
-from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, one_of
+from gpulint.analysis.domain.path_conditions import (
+    EVERYWHERE,
+    MAX_CONDITIONS,
+    Condition,
+    Path,
+    compatible,
+    one_of,
+)
 from gpulint.analysis.domain.store import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.domain.truth import truth
 from gpulint.analysis.domain.values.base import Arguments, Constant, Union, Unknown, Value, known
@@ -376,7 +383,7 @@ class Machine(ABC):
         self.path, self.context = base, before
         if not outcomes:
             return ABRUPT
-        self.path = common_path(outcomes)
+        self.path = common_path(outcomes) if len(base) < MAX_CONDITIONS else base
         if any(context != contexts[0] for context in contexts):
             self.diverged = list(zip(outcomes, contexts, strict=True))
         else:

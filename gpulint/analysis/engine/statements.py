@@ -8,7 +8,7 @@ from typing import Any
 
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Flag, Object
-from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, literal_of
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, MAX_CONDITIONS, Condition, Path, literal_of
 from gpulint.analysis.domain.truth import compare
 from gpulint.analysis.domain.values.base import NONE, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
@@ -28,10 +28,6 @@ from gpulint.analysis.engine import (
 )
 from gpulint.analysis.engine.machine import Machine
 from gpulint.syntax import endings, ir, walk
-
-MAX_ASSERTED = 200
-"""Number of conditions of a path from which those of an `assert` are not remembered: each is compared with all later
-ones."""
 
 
 def exec_expression(machine: Machine, node: ir.ExpressionStatement) -> int:
@@ -118,7 +114,7 @@ def exec_assert(machine: Machine, node: ir.Assert) -> int:
     yes, _ = machine.split(test)
     if yes is None:
         return ABRUPT
-    if len(machine.path) < MAX_ASSERTED:
+    if len(machine.path) < MAX_CONDITIONS:
         machine.require(machine.path, yes)
         machine.path |= yes
         machine.assume(yes)

@@ -75,6 +75,9 @@ class Reach:
         """Names of the methods that a reached part reads."""
         self._methods: defaultdict[str, list[Node]] = defaultdict(list)
         """Methods of the reached classes, keyed by name."""
+        self._inheriting: dict[Node, int] = {}
+        """Classes that inherit methods of the file's own classes, or are such a class, with the length of the chains of
+        bases that were followed from there."""
         self._pending: list[Node] = []
         self._partial_names: dict[str, list[Node]] = {}
         """Prefixes and suffixes of method names looked up with `getattr`, with the parts that do so."""
@@ -217,17 +220,25 @@ class Reach:
             elif is_own or method in self._read:
                 self._reach(one)
         if is_own:
-            self._reach_inherited(module, name, MAX_REEXPORTS)
+            self._reach_inherited(module.path, name)
 
-    def _reach_inherited(self, module: ModuleNames, name: str, hops: int) -> None:
+    def _reach_inherited(self, path: str, name: str) -> None:
         """Reach the methods that a class of the file itself inherits: they are analysed for it, whoever calls them."""
-        for path, base in _bases(module, name) if hops else ():
-            other = module_of(self._project, path)
-            if other is None or path not in self._depths:
-                continue
-            for method in other.outline.definitions[base].methods:
-                self._reach((path, f"{base}.{method}"))
-            self._reach_inherited(other, base, hops - 1)
+        classes: list[Node] = [(path, name)]
+        for hops in range(MAX_REEXPORTS, 0, -1):
+            found: list[Node] = []
+            for node in classes:
+                if self._inheriting.get(node, 0) >= hops:
+                    continue
+                self._inheriting[node] = hops
+                module = module_of(self._project, node[0])
+                found += _bases(module, node[1]) if module is not None else ()
+            classes = [node for node in dict.fromkeys(found) if node[0] in self._depths]
+            for node in classes:
+                if node not in self._inheriting:
+                    other = module_of(self._project, node[0])
+                    for method in other.outline.definitions[node[1]].methods if other is not None else ():
+                        self._reach((node[0], f"{node[1]}.{method}"))
 
     def _reach_registered(self, module: ModuleNames, definition: Definition, node: Node) -> None:
         """Record that the decorators of a definition lead to it, and so do the variables that these use: code may find
