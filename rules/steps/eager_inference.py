@@ -164,7 +164,7 @@ class EagerInference(Rule):
                 continue
             if any(caller.site in taken_at for caller in callers(event.where.caller)):
                 continue
-            if loop.site not in stepping and any(words(name) & _LONG for name in loop.names):
+            if loop.site not in stepping and _is_long(loop):
                 continue
             if _is_over_scales(event.where, loop):
                 continue
@@ -402,6 +402,15 @@ def _loop(event: _Called) -> Loop | None:
 
 _LONG = frozenset({"epoch", "epochs", "ep", "fold", "run", "seed", "trial"})
 """Words in the name of a loop variable that say that an iteration is much work."""
+
+
+def _is_long(loop: Loop) -> bool:
+    """Whether the name of a loop's variable says that an iteration is much work, which that of a validation is not."""
+    found = frozenset[str]().union(*map(words, loop.names))
+    return not found.isdisjoint(_LONG) and found.isdisjoint(_OF_VALIDATION)
+
+
+_OF_VALIDATION = frozenset({"test", "val", "valid", "validation"})
 
 
 def _is_over_scales(where: Where, loop: Loop) -> bool:

@@ -190,7 +190,8 @@ class HostSyncInLoop(Rule):
         if node is None or len(m.findall(node, m.Call())) > 1:
             return False
         names = (cst.ensure_type(name, cst.Name).value for name in m.findall(node, m.Name()))
-        sought = _SCORES if reduced is None or reduced.how != "none" else _PERPLEXITY  # losses may be anomaly scores
+        is_of_each = reduced is not None and reduced.how == "none"  # losses of examples may be anomaly scores
+        sought = _PERPLEXITY if is_of_each else _PERPLEXITY | _SCORES
         return any(not sought.isdisjoint(words(name)) for name in names)
 
     def _sum(self, read: events.TensorRead, loop: Site) -> str:

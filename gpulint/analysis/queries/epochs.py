@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.path_conditions import mentions
 from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
 from gpulint.analysis.domain.values.base import Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
-from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.datasets import EVALUATES, Dataset
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.plan.events import (
     Event,
@@ -30,8 +31,10 @@ FEW_EPOCHS = 100
 
 
 def is_called_epoch(loop: Loop) -> bool:
-    """Whether the variable's name says that iterations are passes over the data, or games."""
-    return bool(_words_of_loop(loop) & (_EPOCHS | _EPISODES))
+    """Whether the variable's name says that iterations are passes over the data, or games. An "epoch" of a validation
+    is one of its steps."""
+    found = _words_of_loop(loop)
+    return not found.isdisjoint(_EPOCHS | _EPISODES) and found.isdisjoint(EVALUATES)
 
 
 def passes(events: Iterable[Event]) -> frozenset[Site]:
@@ -76,7 +79,7 @@ def _is_pass(event: Event, loop: Loop, inner: tuple[Loop, ...]) -> bool:
     if _is_few(loop) or _counts_games(loop):
         return True
     if any(_is_of_many(event, one) for one in inner):
-        return True
+        return not mentions(event.where.path - loop.start, "%")  # a validation in every n-th iteration
     return _is_long(event) and event.where.path <= loop.start and all(one.unrolled for one in inner)
 
 
