@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from gpulint.analysis import Plan, analyse
-from gpulint.analysis.project.modules import Parsed
+from gpulint.analysis.project.parsed import Parsed
 from gpulint.linting.consistency import is_in_place, run_provenance, torn
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.examined import Examined, Memory

@@ -33,7 +33,8 @@ class States:
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
         self._known: dict[str, str] = {}
-        self._settings: dict[Settings, str] = {}
+        self._settings: dict[int, tuple[Settings, str]] = {}
+        """Settings with their digests, by identity: they are long to hash."""
 
     def of(self, path: str) -> str:
         """The state of a file, read at most once. Raises SettingsError."""
@@ -50,10 +51,10 @@ class States:
     def of_settings(self, path: str) -> str:
         """Digest of the settings of a file. Raises SettingsError."""
         settings = self._finder.of_file(path)
-        if settings not in self._settings:
+        if id(settings) not in self._settings:
             values = [(one.name, getattr(settings, one.name)) for one in fields(settings) if one.name not in _OF_OUTPUT]
-            self._settings[settings] = digest(repr(values).encode(errors="surrogatepass"))
-        return self._settings[settings]
+            self._settings[id(settings)] = settings, digest(repr(values).encode(errors="surrogatepass"))
+        return self._settings[id(settings)][1]
 
 
 Roots = tuple[str, ...]

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from gpulint.analysis.domain import path_conditions
-from gpulint.analysis.project.modules import Parsed
+from gpulint.analysis.project.parsed import Parsed
 from gpulint.linting.deep_stack import COLLECTOR, STACK_BYTES
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.modules import Parsed
+from gpulint.analysis.project.parsed import Parsed
 from gpulint.linting.files import Files
 from gpulint.linting.provenance import Roots
 from gpulint.linting.selection import Catalogue

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.modules import Parsed
+from gpulint.analysis.project.parsed import Parsed
 from gpulint.caching.cache import Cache
 from gpulint.caching.identity import identity
 from gpulint.caching.present import Present

@@ -35,8 +35,35 @@ class ModuleFinder:
         self._listed: dict[str, frozenset[str]] = {}
         self._directories: dict[str, str] = {}
         self._packages: dict[str, str] = {}
+        self._files: dict[str, bool] = {}
+        """Whether paths are those of files."""
+        self._globbed: set[str] = set()
+        """Directories of which all names matter."""
         self.asked: dict[Lookup, str | None] = {}
         """Lookups on disk and their results. Callers clear it before they start recording."""
+
+    def resume(self, written: Mapping[str, Collection[str]]) -> bool:
+        """Prepare for another run. Returns False if modules may have moved: then a new finder is needed."""
+        if self._written or not self._is_current():
+            return False
+        self._written = written
+        self._directories.clear()
+        self.asked = {}
+        return True
+
+    def _is_current(self) -> bool:
+        """Whether nothing that was looked up has changed on disk."""
+        changed = {directory: new for directory, names in self._listed.items() if (new := _listing(directory)) != names}
+        if changed:
+            parts = {"__init__", _SOURCES, *_TOPS}.union(*(lookup.name.split(".") for lookup in self._found))
+            for directory, names in changed.items():
+                different = names ^ self._listed[directory]
+                if directory in self._globbed or any(
+                    not parts.isdisjoint((n, n.removesuffix(".py"))) for n in different
+                ):
+                    return False
+            self._listed |= changed
+        return all(os.path.isfile(path) == was for path, was in self._files.items())
 
     def find(self, dotted: str, importer: str, depth: int = 0) -> str | None:
         """The file of an absolute module name: next to the importer, else under the roots.
@@ -87,15 +114,25 @@ class ModuleFinder:
     def _names_in(self, directory: str) -> frozenset[str]:
         """The names in a directory, read once."""
         if directory not in self._listed:
-            try:
-                self._listed[directory] = frozenset(os.listdir(directory))
-            except OSError:
-                self._listed[directory] = frozenset(self._written.get(directory, ()))
+            self._listed[directory] = _listing(directory) or frozenset(self._written.get(directory, ()))
         return self._listed[directory]
 
     def _is_file(self, path: str) -> bool:
         folder, name = os.path.split(path)
-        return name in self._written.get(folder, ()) or os.path.isfile(path)
+        if name in self._written.get(folder, ()):
+            return True
+        if path not in self._files:
+            self._files[path] = os.path.isfile(path)
+        return self._files[path]
+
+    def _package_root(self, directory: str) -> str:
+        """The directory that contains the outermost package around `directory`."""
+        while self._is_file(os.path.join(directory, "__init__.py")):
+            parent = os.path.dirname(directory)
+            if parent == directory:
+                break
+            directory = parent
+        return directory
 
     def _look(self, dotted: str, here: str) -> str | None:
         parts = dotted.split(".")
@@ -106,7 +143,7 @@ class ModuleFinder:
             bases.append(here)
             here = os.path.dirname(here)
         if here not in self._packages:
-            self._packages[here] = package_root(here)
+            self._packages[here] = self._package_root(here)
         for base in (*bases, here, self._packages[here], *self._roots, *self.around(here)):
             if parts[0] in sys.stdlib_module_names and "__init__.py" in self._names_in(base):
                 continue  # few programs are started inside a package, so `random` is Python's
@@ -125,6 +162,7 @@ class ModuleFinder:
 
     def _names_below(self, base: str, parts: Sequence[str]) -> str | None:
         folder = os.path.join(base, *parts[:-1])
+        self._globbed.add(folder)
         names = (name.removesuffix(".py") for name in self._names_in(folder))
         return " ".join(sorted(name for name in names if name.isidentifier() and not name.startswith("__"))) or None
 
@@ -190,11 +228,9 @@ def _is_copy_of(directory: str, package: str) -> bool:
     return f"_{own}_" in f"_{name}_"
 
 
-def package_root(directory: str) -> str:
-    """The directory that contains the outermost package around `directory`."""
-    while os.path.isfile(os.path.join(directory, "__init__.py")):
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            break
-        directory = parent
-    return directory
+def _listing(directory: str) -> frozenset[str]:
+    """The names in a directory, none if it cannot be read."""
+    try:
+        return frozenset(os.listdir(directory))
+    except OSError:
+        return frozenset()

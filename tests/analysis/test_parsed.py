@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.analysis.project.modules import Parsed
+from gpulint.analysis.project.parsed import Parsed
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse

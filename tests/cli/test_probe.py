@@ -287,3 +287,11 @@ def test_placements_agree_with_the_log_that_tensorflow_prints(tmp_path: Path) ->
     assert ("MatMul", "CPU:0") in seen
     assert sum(stream["placements"] for stream in report["log"].values()) > 0
     assert not report["faults"]
+
+
+def test_devices_of_a_placement_log_are_sorted_by_number(tmp_path: Path) -> None:
+    line = "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:{}\n"
+    (tmp_path / "run.log").write_text("".join(map(line.format, (10, 9))))
+    done = probe(tmp_path, "--log", "run.log", "--output-format", "json")
+    names = [one["name"] for one in json.loads(done.stdout)["devices"]]
+    assert names == ["GPU:9", "GPU:10"]

@@ -137,3 +137,48 @@ def test_the_names_in_a_package_are_its_modules_and_folders(tmp_path: Path) -> N
     assert "README" not in finder.names_in("layers", 0, program)
     assert sorted(finder.names_in("", 1, beside)) == sorted(finder.names_in("layers", 0, program))
     assert finder.names_in("absent", 0, program) == []
+
+
+def test_a_finder_resumes_while_all_modules_are_where_they_were(tmp_path: Path) -> None:
+    importer = _written(tmp_path / "train.py")
+    helper = _written(tmp_path / "helper.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert (finder.find("helper", importer), finder.find("models.unet", importer)) == (helper, None)
+    _written(tmp_path / "log.txt")
+    _written(tmp_path / "other.py")
+    assert finder.resume({}) and finder.find("helper", importer) == helper
+    assert finder.asked.keys() == {("helper", str(tmp_path))}
+    unet = _written(tmp_path / "models" / "unet.py")
+    assert not finder.resume({})
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find("models.unet", importer) == unet
+    Path(unet).unlink()
+    assert not finder.resume({})
+
+
+def test_a_finder_does_not_resume_where_all_names_matter(tmp_path: Path) -> None:
+    importer = _written(tmp_path / "train.py")
+    finder = ModuleFinder([str(tmp_path)])
+    _written(tmp_path / "nets" / "unet.py")
+    assert finder.names_in("nets", 0, importer) == ["unet"]
+    assert finder.resume({})
+    _written(tmp_path / "nets" / "vgg.py")
+    assert not finder.resume({})
+
+
+def test_a_finder_of_a_notebook_that_writes_modules_does_not_resume(tmp_path: Path) -> None:
+    notebook = str(tmp_path / "train.ipynb")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.resume({notebook: {"helper.py"}})
+    assert finder.find("helper", notebook) == f"{notebook}/helper.py"
+    assert not finder.resume({})
+
+
+def test_a_file_replaced_by_a_folder_of_its_name_is_noticed(tmp_path: Path) -> None:
+    importer = _written(tmp_path / "train.py")
+    helper = _written(tmp_path / "helper.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find("helper", importer) == helper
+    Path(helper).unlink()
+    Path(helper).mkdir()
+    assert not finder.resume({})

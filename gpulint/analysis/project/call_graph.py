@@ -272,7 +272,7 @@ def _targets(project: Project, module: ModuleNames, name: str, part: Part) -> tu
     def find() -> tuple[Node, ...]:
         return tuple(dict.fromkeys(_named(project, module, part)))
 
-    return project.remembered(("targets", module.path, name), find, ("imports", module.path))
+    return project.remembered(("targets", module.path, name), find, module.path)
 
 
 def _named(project: Project, module: ModuleNames, part: Part) -> Iterator[Node]:
@@ -347,4 +347,4 @@ def _is_open(project: Project, module: ModuleNames, name: str, hops: int) -> boo
                 return True
         return False
 
-    return project.remembered(("open", module.path, name), find, ("imports", module.path))
+    return project.remembered(("open", module.path, name), find, module.path)

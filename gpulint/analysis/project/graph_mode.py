@@ -51,12 +51,12 @@ def is_graph_mode(project: Project, module: ir.Module, target: str, eager: bool 
     if release(target) < (2,) and not eager:
         return True
     if module.words & _TO_GRAPH:
-        switched: bool = project.computed(("switched", module.path), lambda: _is_switched(module))
+        switched: bool = project.remembered(("switched", module.path), lambda: _is_switched(module), module.path)
         if switched:
             return True
     if "GradientTape" in module.words:
         return False
-    has_graph = project.computed(("graph", module.path), lambda: _are_of_tensorflow(module))
+    has_graph = project.remembered(("graph", module.path), lambda: _are_of_tensorflow(module), module.path)
     return has_graph or _imports_compat(module)
 
 

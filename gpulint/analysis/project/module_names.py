@@ -63,7 +63,7 @@ class ModuleNames:
     @property
     def parts(self) -> dict[str, Part]:
         """Parts of the module, keyed by the names that `Node` has for them."""
-        return self.project.remembered(("parts", self.path), self._parts, ("imports", self.path))
+        return self.project.remembered(("parts", self.path), self._parts, self.path)
 
     def _parts(self) -> dict[str, Part]:
         found = {BODY: self._part(self.outline.body)}
@@ -100,7 +100,7 @@ class ModuleNames:
     @property
     def registered(self) -> tuple[str, ...]:
         """Definitions with a decorator that may register them for other code of the project."""
-        return self.project.remembered(("registered", self.path), self._registered, ("imports", self.path))
+        return self.project.remembered(("registered", self.path), self._registered, self.path)
 
     def _registered(self) -> tuple[str, ...]:
         definitions = self.outline.definitions.items()
@@ -134,7 +134,7 @@ class ModuleNames:
         def find() -> tuple[str | None, ...]:
             return tuple(dict.fromkeys(self.path_of(one) for one in self._starred))
 
-        return self.project.remembered(("stars", self.path), find, ("imports", self.path)) if self._starred else ()
+        return self.project.remembered(("stars", self.path), find, self.path) if self._starred else ()
 
     @property
     def star_imported(self) -> dict[str, int]:
@@ -152,15 +152,13 @@ class ModuleNames:
             del distances[self.path]
             return distances
 
-        return (
-            self.project.remembered(("behind stars", self.path), find, ("imports", self.path)) if self._starred else {}
-        )
+        return self.project.remembered(("behind stars", self.path), find, self.path) if self._starred else {}
 
     @cached_property
     def _starred(self) -> tuple[Imported, ...]:
         return tuple(dict.fromkeys(one for one in self.outline.imports if "*" in one.names))
 
-    @cached_property
+    @property
     def computed_imports(self) -> tuple[str, ...]:
         """Paths of the modules that it may import at run time, by a computed name."""
         found: list[str] = []
@@ -203,7 +201,7 @@ class ModuleNames:
 
     def _exports_tensorflow(self, name: str, hops: int) -> bool:
         key = ("of tensorflow", self.path, name, hops)
-        return self.project.remembered(key, lambda: self._is_of_tensorflow(name, hops), ("imports", self.path))
+        return self.project.remembered(key, lambda: self._is_of_tensorflow(name, hops), self.path)
 
     def path_of(self, imported: Imported, name: str = "") -> str | None:
         """File of an imported module, or of the module `name` in that package."""
@@ -248,7 +246,7 @@ class ModuleNames:
         if name in self.outline.definitions:
             return [(self.path, name)]
         key = ("has", self.path, name, hops)
-        return self.project.remembered(key, lambda: self.resolve(name, hops), ("imports", self.path))
+        return self.project.remembered(key, lambda: self.resolve(name, hops), self.path)
 
 
 def _renames_random(one: Imported) -> bool:
@@ -290,7 +288,7 @@ def may_store(project: Project, node: Node, hops: int) -> bool:
             if place != node and _is_function_or_class(project, place)
         )
 
-    return project.remembered(("stores", node, hops), find, ("imports", module.path))
+    return project.remembered(("stores", node, hops), find, module.path)
 
 
 def _is_function_or_class(project: Project, node: Node) -> bool:

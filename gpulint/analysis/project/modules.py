@@ -6,23 +6,23 @@ import gc
 import os
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.plan.import_effects import ImportEffects
 from gpulint.analysis.project.definition_uses import Uses, returned_names, uses_of, words_in
+from gpulint.analysis.project.parsed import Parsed, Remembered
 from gpulint.sources.comments import without_comments
-from gpulint.sources.modules import Lookup, ModuleFinder
+from gpulint.sources.modules import Lookup
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.formulas import is_formula
-from gpulint.syntax.outline import Outline, outline
-from gpulint.syntax.parse import CannotParse, parse
+from gpulint.syntax.outline import Outline
+from gpulint.syntax.parse import CannotParse
 
 T = TypeVar("T")
 
@@ -53,55 +53,6 @@ class ModuleRun(NamedTuple):
     effects: ImportEffects = ImportEffects()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Remembered:
-    """A cached result, the modules consulted for it, the module names that were looked up, and the cached results that
-    it was computed from."""
-
-    found: Any
-    consulted: set[str]
-    asked: dict[Lookup, str | None]
-    used: tuple[_Remembered, ...]
-
-
-Text: TypeAlias = tuple[str, int]
-"""Path and hash of a file's text."""
-
-
-class Parsed:
-    """Outlines and syntax of files, which follow from their texts alone: one object can serve many runs.
-
-    Outlines are kept of the last text of each file, syntax of the files used last: `characters` is the maximum of their
-    total size.
-    """
-
-    def __init__(self, characters: int = 0) -> None:
-        self._outlines: dict[str, tuple[int, Outline | None]] = {}
-        self._characters = characters
-        self._kept = 0
-        self._syntax: dict[Text, tuple[ir.Module, int]] = {}
-
-    def outline(self, source: Source) -> Outline | None:
-        """The outline of a program; None if it is not Python."""
-        text = hash(source.text)
-        known = self._outlines.get(source.path)
-        if known is None or known[0] != text:
-            known = self._outlines[source.path] = text, outline(source)
-        return known[1]
-
-    def syntax(self, source: Source) -> ir.Module:
-        """The syntax of a file. Raises CannotParse."""
-        key = source.path, hash(source.text)
-        if (known := self._syntax.pop(key, None)) is None:
-            known = parse(source), len(source.text)
-            self._kept += known[1]
-        self._syntax[key] = known
-        while self._kept > self._characters:
-            oldest = next(iter(self._syntax))
-            self._kept -= self._syntax.pop(oldest)[1]
-        return known[0]
-
-
 class Project:
     """Files that can import each other.
 
@@ -119,7 +70,8 @@ class Project:
         watched: Callable[[Source], AbstractContextManager[None]] = lambda source: nullcontext(),
         parsed: Parsed | None = None,
     ) -> None:
-        self.finder = ModuleFinder([str(root) for root in roots], written)
+        self._parsed = parsed if parsed is not None else Parsed()
+        self.finder, self._memory = self._parsed.lookups(tuple(map(str, roots)), written)
         self._read = read
         self._watched = watched
         self._syntax: dict[str, ir.Module | None] = {}
@@ -128,18 +80,20 @@ class Project:
         self._released = 0
         """Number of modules run for programs since the garbage collector last ran."""
         self._outlines: dict[str, Outline | None] = {}
-        self._parsed = parsed if parsed is not None else Parsed()
         self._words: dict[ir.Node, frozenset[str]] = {}
         self._uses: dict[ir.Node, Uses] = {}
         self._returned: dict[ir.Node, frozenset[str]] = {}
         self._formulas: dict[ir.Node, bool] = {}
         self._code: dict[str, str] = {}
-        self._memory: dict[Hashable, _Remembered] = {}
+        self._texts: dict[str, int | None] = {}
+        """Hashes of the texts of consulted files, None for those that cannot be read."""
+        self._current: dict[Remembered, bool] = {}
+        """Whether cached results are still what their computation would give."""
         self._computed: dict[Hashable, Any] = {}
         self._consulted: set[str] = set()
-        self._used: dict[_Remembered, None] = {}
+        self._used: dict[Remembered, None] = {}
         """Cached results requested by the present caller that do not yet count as consulted."""
-        self._recorded: set[_Remembered] = set()
+        self._recorded: set[Remembered] = set()
         """Cached results that count as consulted since the last `forget`."""
         self.is_eager = False
         """Whether the program under analysis switches TensorFlow 1 to eager execution."""
@@ -165,16 +119,20 @@ class Project:
             for of_syntax in (self._syntax, self._words, self._uses, self._returned, self._formulas, self._code):
                 of_syntax.clear()
 
-    def remembered(self, key: Hashable, find: Callable[[], T], beside: Hashable = None) -> T:
+    def remembered(self, key: Hashable, find: Callable[[], T], module: str = "") -> T:
         """Cached result of `find`, which must depend only on the contents of files.
 
-        The modules consulted for it count as consulted by the present caller as well. `beside` is the key of another
-        result that callers have already requested, so that the modules consulted for that one are not recorded again.
+        The modules consulted for it count as consulted by the present caller as well. `module` is the path of a module
+        whose outline or syntax `find` uses; all callers have requested its imports, if any has, so that the modules
+        consulted for these are not recorded again.
         """
-        if (known := self._memory.get(key)) is None:
+        known = self._memory.get(key)
+        if known is None or not self._is_current(known):
             outside = self._consulted, self.finder.asked, self._used
             self._consulted, self.finder.asked, self._used = set(), {}, {}
             try:
+                if module:
+                    self._consult(module)
                 found = find()
             finally:
                 inside = self._consulted, self.finder.asked, self._used
@@ -182,26 +140,50 @@ class Project:
                 self._consulted |= inside[0]
                 self.finder.asked |= inside[1]
                 self._used |= inside[2]
-            known = self._memory[key] = self._result(found, *inside, self._memory.get(beside))
+            known = self._memory[key] = self._result(found, *inside, self._memory.get(("imports", module)))
+            self._current[known] = True
         elif known.consulted or known.asked or known.used:
             self._used[known] = None
         result: T = known.found
         return result
 
-    @staticmethod
     def _result(
+        self,
         found: Any,
         consulted: set[str],
         asked: dict[Lookup, str | None],
-        used: dict[_Remembered, None],
-        base: _Remembered | None,
-    ) -> _Remembered:
+        used: dict[Remembered, None],
+        base: Remembered | None,
+    ) -> Remembered:
         """A result to cache, without what is recorded for `base`."""
+        if base is not None and not self._is_current(base):
+            base = None
         if base is not None:
-            consulted = consulted - base.consulted
+            consulted = consulted.difference(base.consulted)
             asked = {lookup: place for lookup, place in asked.items() if lookup not in base.asked}
             used.pop(base, None)
-        return _Remembered(found, consulted, asked, tuple(used))
+        return Remembered(found, {path: self._texts[path] for path in consulted}, asked, tuple(used), base)
+
+    def _is_current(self, known: Remembered) -> bool:
+        """Whether a result, perhaps of an earlier project, was computed from the present texts."""
+        if (current := self._current.get(known)) is None:
+            current = self._current[known] = (
+                all(self._text_hash(path) == text for path, text in known.consulted.items())
+                and all(map(self._is_current, known.used))
+                and (known.base is None or self._is_current(known.base))
+            )
+        return current
+
+    def _text_hash(self, path: str) -> int | None:
+        if path not in self._texts:
+            source = self._read(path)
+            self._texts[path] = hash(source.text) if source is not None else None
+        return self._texts[path]
+
+    def _consult(self, path: str) -> None:
+        """Record that a file is consulted, with its present text."""
+        self._text_hash(path)
+        self._consulted.add(path)
 
     @property
     def consulted(self) -> Set[str]:
@@ -223,7 +205,7 @@ class Project:
         while pending:
             if (one := pending.pop()) not in self._recorded:
                 self._recorded.add(one)
-                self._consulted |= one.consulted
+                self._consulted |= one.consulted.keys()
                 self.finder.asked |= one.asked
                 pending += one.used
 
@@ -236,7 +218,7 @@ class Project:
 
     def syntax_of(self, path: str) -> ir.Module | None:
         """Syntax of the module at `path`; None if it cannot be read or parsed."""
-        self._consulted.add(path)
+        self._consult(path)
         if path not in self._syntax:
             source = self._read(path)
             syntax: ir.Module | None = None
@@ -249,7 +231,7 @@ class Project:
 
     def outline_of(self, path: str) -> Outline | None:
         """Outline of the module at `path`; None if it cannot be read or is not Python."""
-        self._consulted.add(path)
+        self._consult(path)
         if path not in self._outlines:
             source = self._read(path)
             self._outlines[path] = self.outline_of_source(source) if source is not None else None
@@ -262,7 +244,7 @@ class Project:
 
     def text_of(self, path: str) -> str:
         """Text of the file at `path`; "" if it cannot be read."""
-        self._consulted.add(path)
+        self._consult(path)
         source = self._read(path)
         return source.text if source is not None else ""
 

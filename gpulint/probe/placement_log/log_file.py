@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpulint.probe.capture.contents import Capture, Log
 from gpulint.probe.capture.reader import CaptureError
 from gpulint.probe.placement_log.summary import LogSummary
@@ -26,5 +28,10 @@ def capture_of_log(path: str) -> Capture:
         log.placed[op, device] = count
     for op, device, count in record["ran"]:
         log.ran[op, device] = count
-    devices = sorted({device for _, device in (*log.placed, *log.ran)})
+    devices = sorted({device for _, device in (*log.placed, *log.ran)}, key=_by_number)
     return Capture(logs={"log": log}, logical=tuple(devices))
+
+
+def _by_number(device: str) -> list[tuple[int, str]]:
+    """Sorts `GPU:10` after `GPU:9`. The numbers of a forged log can have thousands of digits."""
+    return [(len(part), part) for part in re.split(r"(\d+)", device)]

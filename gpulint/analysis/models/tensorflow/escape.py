@@ -29,6 +29,8 @@ def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
     Strategies and scopes in it count as used. A tape may be used again, and a model may be called.
     """
     for one in _within(value):
+        if not isinstance(one, _AFFECTED):
+            continue
         if isinstance(one, Strategy):
             machine.emit(events.StrategyUsed(site, machine.where(), one, how))
         elif isinstance(one, Tape):
@@ -43,6 +45,10 @@ def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
             machine.emit(events.ScopeEntered(site, machine.where(), one.strategy, one.site, True))
             machine.state.write(one.state, ENTERED, True)
             machine.emit(events.StrategyUsed(site, machine.where(), one.strategy, how))
+
+
+_AFFECTED = (Strategy, Tape, Variable, Model, Optimizer, ScopeManager)
+"""Values that change when they escape."""
 
 
 def _within(value: Any) -> Iterator[Value]:

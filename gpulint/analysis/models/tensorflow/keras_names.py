@@ -23,7 +23,7 @@ def is_of_keras(machine: Machine, site: Site) -> bool:
     module = machine.frame.module.syntax
     if module.path != site.path or module.words.isdisjoint(_WORDS):
         return False
-    return site.node in machine.project.computed(("keras names", module.path), lambda: _found(module))
+    return site.node in machine.project.remembered(("keras names", module.path), lambda: _found(module), module.path)
 
 
 _WEIGHTS = frozenset({"load_weights", "save_weights"})
