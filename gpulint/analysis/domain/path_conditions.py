@@ -197,12 +197,15 @@ _profile = lru_cache(maxsize=16384)(_Profile)
 @lru_cache(maxsize=32768)
 def _agree(a: Path, b: Path) -> bool:
     of_a, of_b = _profile(a), _profile(b)
-    only = a - b
     groups = of_b.groups
-    for literal in only:
-        group = literal.group
-        if group in groups and (literal.negation in b or (len(group.literals) > 2 and not _fits(literal, a, b))):
-            return False
+    if groups.isdisjoint(of_a.groups):
+        only = a
+    else:
+        only = a - b
+        for literal in only:
+            group = literal.group
+            if group in groups and (literal.negation in b or (len(group.literals) > 2 and not _fits(literal, a, b))):
+                return False
     if of_a.exclusions or of_b.exclusions:
         both = a | b
         for one in (*of_a.exclusions, *of_b.exclusions):

@@ -23,12 +23,20 @@ MAX_ESCAPE_DEPTH = 3
 """Maximum nesting of containers that are searched for strategies."""
 
 
+_AFFECTED = (Strategy, Tape, Variable, Model, Optimizer, ScopeManager)
+"""Kinds of values for which it matters that they escape."""
+
+_CONTAINERS = (Items, Mapping, Instance, Partial, Bound)
+
+
 def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
     """Record that a value reaches code that gpulint does not follow.
 
     Strategies and scopes in it count as used. A tape may be used again, and a model may be called.
     """
     for one in _within(value):
+        if not isinstance(one, _AFFECTED):
+            continue
         if isinstance(one, Strategy):
             machine.emit(events.StrategyUsed(site, machine.where(), one, how))
         elif isinstance(one, Tape):
@@ -57,7 +65,7 @@ def _within(value: Any) -> Iterator[Value]:
         yield one
         if isinstance(one, Union):
             pending += [(option, depth) for _, option in reversed(one.alternatives)]
-        elif depth < MAX_ESCAPE_DEPTH:
+        elif depth < MAX_ESCAPE_DEPTH and isinstance(one, _CONTAINERS):
             pending += [(part, depth + 1) for part in reversed(_parts(one))]
 
 
