@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from gpulint.syntax import ir
 
 
@@ -9,7 +11,7 @@ def is_placeholder(definition: ir.FunctionDef | ir.Lambda) -> bool:
     """Whether a function only raises `NotImplementedError`, or is an abstract method without statements."""
     if not isinstance(definition, ir.FunctionDef):
         return False
-    body = [one for one in definition.body if not _is_empty(one)]
+    body = list(islice((one for one in definition.body if not _is_empty(one)), 2))
     if not body:
         return any(_name(decorator) in _ABSTRACT for decorator in definition.decorators)
     if len(body) > 1 or not isinstance(body[0], ir.Raise):

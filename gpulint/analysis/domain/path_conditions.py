@@ -201,19 +201,22 @@ _profile = lru_cache(maxsize=16384)(_Profile)
 @lru_cache(maxsize=32768)
 def _agree(a: Path, b: Path) -> bool:
     of_a, of_b = _profile(a), _profile(b)
-    only = a - b
     groups = of_b.groups
-    shared: dict[_Group, list[Literal]] = {}
-    for literal in only:
-        group = literal.group
-        if group in groups:
-            if literal.negation in b:
+    if groups.isdisjoint(of_a.groups):
+        only = a
+    else:
+        only = a - b
+        shared: dict[_Group, list[Literal]] = {}
+        for literal in only:
+            group = literal.group
+            if group in groups:
+                if literal.negation in b:
+                    return False
+                if len(group.literals) > 2:
+                    shared.setdefault(group, []).append(literal)
+        for literals in shared.values():
+            if not _fit(literals, a, b):
                 return False
-            if len(group.literals) > 2:
-                shared.setdefault(group, []).append(literal)
-    for literals in shared.values():
-        if not _fit(literals, a, b):
-            return False
     if of_a.exclusions or of_b.exclusions:
         both = a | b
         for one in (*of_a.exclusions, *of_b.exclusions):

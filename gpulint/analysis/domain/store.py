@@ -105,9 +105,8 @@ class State:
         """Whether anything except one scope has changed since `mark`."""
         return any(container is not ignored for container, _, _ in self._trail[mark:])
 
-    def take_back(self, mark: int) -> Changes:
-        """Undo everything since `mark` and return the undone changes."""
-        changes = self.changes_since(mark)
+    def take_back(self, mark: int) -> None:
+        """Undo everything since `mark`."""
         trail = self._trail
         while len(trail) > mark:
             container, key, old = trail.pop()
@@ -115,7 +114,6 @@ class State:
                 container.pop(key, None)
             else:
                 container[key] = old
-        return changes
 
     def apply(self, changes: Changes) -> None:
         for (_, key), (container, value) in changes.items():
@@ -213,8 +211,10 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
 
 def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
     """Add an alternative. Merge it with an equal value if the merged path is exactly the union of the two."""
-    for index, (other, present) in enumerate(flat[:MAX_COMPARED]):
-        if same(present, value) and _is_exact(path, other):
+    kind = type(value) if isinstance(value, Value) else None
+    for index, (other, present) in enumerate(flat if len(flat) <= MAX_COMPARED else flat[:MAX_COMPARED]):
+        is_same = present is value or ((kind is None or type(present) is kind) and same(present, value))
+        if is_same and _is_exact(path, other):
             flat[index] = (path & other, present)
             return
     flat.append((path, value))
@@ -222,8 +222,9 @@ def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
 
 def _is_exact(a: Path, b: Path) -> bool:
     """Whether the common part of two paths covers exactly their union."""
-    if len(a) != len(b):
-        return a <= b if len(a) < len(b) else b <= a
+    longer = len(a) - len(b)
+    if longer:
+        return b <= a if longer > 0 else a <= b
     only = a - b
     if len(only) > 1:
         return False

@@ -163,14 +163,16 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Ca
             machine.branches -= 1
         if completion is None:
             break
-        changes = machine.state.take_back(record.mark)
+        changes = machine.state.changes_since(record.mark)
+        machine.state.take_back(record.mark)
         ends = list(record.continues)
         if completion == NORMAL:
             ends.append(Outcome(machine.path, changes))
         continuations += [(iteration, end.path) for end in ends]
         machine.path = base
-        sofar = machine.state.changes_since(outermost)
-        breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]
+        if record.breaks:
+            sofar = machine.state.changes_since(outermost)
+            breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]
         machine.context = before._replace(loops=(*before.loops, loop), guards=())
         if not ends:
             falls = False
@@ -184,7 +186,8 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Ca
     if falls and node.orelse:
         falls = machine.execute(node.orelse) == NORMAL
     if breaks:
-        changes = machine.state.take_back(outermost)
+        changes = machine.state.changes_since(outermost)
+        machine.state.take_back(outermost)
         ends = [*breaks, Outcome(machine.path, changes)] if falls else breaks
         machine.path = base
         machine.state.join(make_exclusive(ends, base), base)

@@ -229,16 +229,17 @@ def same(a: Any, b: Any) -> bool:
     the same site."""
     if a is b:
         return True
-    if isinstance(a, Value) or isinstance(b, Value):
-        if type(a) is not type(b):
-            return False
-        if isinstance(a, Constant):
-            return type(a.value) is type(b.value) and bool(a.value == b.value)
-        if isinstance(a, Unknown):
-            return bool(a.symbol == b.symbol)
-        if isinstance(a, Bound):
-            return a.receiver is b.receiver and same(a.method, b.method)
-        if isinstance(a, Traced):
-            return a.site == b.site and same(a.function, b.function) and same(a.jit, b.jit)
-        return isinstance(a, LibraryName) and bool(a.name == b.name)
-    return bool(a == b)
+    kind = type(a)
+    if kind is not type(b):
+        return not isinstance(a, Value) and not isinstance(b, Value) and bool(a == b)
+    if kind is Unknown:
+        return bool(a.symbol == b.symbol)
+    if kind is Constant:
+        return type(a.value) is type(b.value) and bool(a.value == b.value)
+    if kind is Bound:
+        return a.receiver is b.receiver and same(a.method, b.method)
+    if kind is Traced:
+        return a.site == b.site and same(a.function, b.function) and same(a.jit, b.jit)
+    if kind is LibraryName:
+        return bool(a.name == b.name)
+    return not isinstance(a, Value) and bool(a == b)

@@ -23,6 +23,12 @@ MAX_ESCAPE_DEPTH = 3
 """Maximum nesting of containers that are searched for strategies."""
 
 
+_AFFECTED = (Strategy, Tape, Variable, Model, Optimizer, ScopeManager)
+"""Kinds of values for which it matters that they escape."""
+
+_CONTAINERS = (Items, Mapping, Instance, Partial, Bound)
+
+
 def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
     """Record that a value reaches code that gpulint does not follow.
 
@@ -63,7 +69,7 @@ def _within(value: Any) -> Iterator[Value]:
         yield one
         if isinstance(one, Union):
             pending += [(option, depth) for _, option in reversed(one.alternatives)]
-        elif depth < MAX_ESCAPE_DEPTH:
+        elif depth < MAX_ESCAPE_DEPTH and isinstance(one, _CONTAINERS):
             pending += [(part, depth + 1) for part in reversed(_parts(one))]
 
 
