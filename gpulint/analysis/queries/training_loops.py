@@ -406,7 +406,8 @@ def _deciding(where: Where, loop: Loop) -> Path:
     return frozenset(one for one in where.path - loop.start - where.assumed if _decides(one, collections))
 
 
-def _decides(literal: Literal, collections: Collection[Symbol]) -> bool:
+def _decides(literal: Literal, collections: set[Symbol]) -> bool:
+    """Whether a condition decides that a moment is reached: any part of it does."""
     condition = literal.condition
     if isinstance(condition.operand, frozenset):
         ways = [one for way in condition.operand for one in way if one.condition.operator != "handler"]
