@@ -154,14 +154,14 @@ def compare(left: Value, sign: str, right: Value) -> Value:
 
 
 def _simplest(condition: Condition) -> tuple[Condition, bool]:
-    """Reduce `len(x) >= 1` and similar conditions to `len(x) > 0`. The second element is false if the result is
+    """Reduce `len(x) > 0` and similar conditions to the truth of `x`. The second element is false if the result is
     negated."""
     sign, subject, operand = condition
     if isinstance(subject, Symbol) and subject.parts[0] == "len":
         if (sign, operand) in ((">", 0), (">=", 1)):
-            return Condition(">", subject, 0), True
+            return Condition("truth", subject.parts[1]), True
         if (sign, operand) == ("==", 0):
-            return Condition(">", subject, 0), False
+            return Condition("truth", subject.parts[1]), False
     return condition, True
 
 

@@ -437,7 +437,7 @@ def _is_for_training(literal: Literal) -> bool:
 
 def _is_of_setup(literal: Literal) -> bool:
     """Whether a literal states that a setting, or its length, is greater than a number, as in `weight > 0` and
-    `len(layers) > 0`: it decides what a step consists of, in all iterations alike. Not a setting about reporting, nor a
+    `len(layers) > 1`: it decides what a step consists of, in all iterations alike. Not a setting about reporting, nor a
     flag, nor the choice of a mode. A setting that is compared with itself decides nothing."""
     operator, subject, operand = literal.condition
     if operator == "==" and subject == operand:
