@@ -408,10 +408,25 @@ def _deciding(where: Where, loop: Loop) -> Path:
 
 def _decides(literal: Literal, collections: set[Symbol]) -> bool:
     """Whether a condition decides that a moment is reached: any part of it does."""
+    parts = [literal]
+    seen = {literal}
+    while parts:
+        one = parts.pop()
+        ways = one.condition.operand
+        if not isinstance(ways, frozenset):
+            if _decides_alone(one, collections):
+                return True
+            continue
+        within = [part for way in ways for part in way if part.condition.operator != "handler"]
+        if not within:
+            return True
+        parts += [part for part in within if part not in seen]
+        seen.update(within)
+    return False
+
+
+def _decides_alone(literal: Literal, collections: set[Symbol]) -> bool:
     condition = literal.condition
-    if isinstance(condition.operand, frozenset):
-        ways = [one for way in condition.operand for one in way if one.condition.operator != "handler"]
-        return not ways or any(_decides(one, collections) for one in ways)
     return (
         condition.operator != "completes"
         and not _is_about_worker(literal)
