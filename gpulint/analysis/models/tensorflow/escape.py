@@ -53,10 +53,6 @@ def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
             machine.emit(events.StrategyUsed(site, machine.where(), one.strategy, how))
 
 
-_AFFECTED = (Strategy, Tape, Variable, Model, Optimizer, ScopeManager)
-"""Values that change when they escape."""
-
-
 def _within(value: Any) -> Iterator[Value]:
     """Values reachable through a value, each once, to a depth of `MAX_ESCAPE_DEPTH`."""
     depths: dict[int, int] = {}
