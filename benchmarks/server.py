@@ -22,6 +22,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from lsprotocol import types
@@ -61,8 +62,12 @@ class Usage:
 
     def is_busy(self) -> bool:
         """Whether a thread runs, or would if there were a processor for it."""
-        threads = (thread for pid in self.processes() for thread in Path(f"/proc/{pid}/task").iterdir())
-        return any((thread / "stat").read_text().rpartition(")")[2].split()[0] in "RD" for thread in threads)
+        for pid in self.processes():
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                with suppress(FileNotFoundError):  # the thread has ended
+                    if (thread / "stat").read_text().rpartition(")")[2].split()[0] in "RD":
+                        return True
+        return False
 
     async def settled(self) -> float:
         """Processor time once the server has nothing more to do."""
