@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import textwrap
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,14 @@ with open(answer, "wb") as file:
 """
 
 
+IS_KERAS_3_3 = version("keras").startswith("3.3.")
+
+
+def layer(name: str, model: str = "sequential") -> str:
+    """The path of a layer, in which Keras 3.3 does not name the model."""
+    return name if IS_KERAS_3_3 else f"{model}/{name}"
+
+
 def run(directory: Path, program: str, **options: object) -> Traced | NotTraced:
     path = directory / "train.py"
     path.write_text(textwrap.dedent(program), encoding="utf-8")
@@ -75,11 +84,11 @@ def test_fit_is_traced_and_stopped_before_it_trains(tmp_path: Path, trained: Pat
     groups = {(one.name.rpartition("/")[2], one.group) for one in step.variables if one.tensor.shape == (8, 4)}
     assert ("kernel", "weights") in groups
     assert sum(one.group == "slots" and one.tensor.shape == (8, 4) for one in step.variables) == 2
-    assert {one.layer for one in step.variables if one.name.endswith("hidden/kernel")} == {"sequential/hidden"}
+    assert {one.layer for one in step.variables if one.name.endswith("hidden/kernel")} == {layer("hidden")}
     assert {one.tensor.shape for one in step.arguments} == {(16, 8), (16,)}
     products = [one for one in step.body.operations if one.type == "MatMul"]
     assert {one.outputs[0].shape for one in products} == {(16, 4), (16, 2), (8, 4), (4, 2)}
-    assert any(one.is_gradient and one.layer == "sequential/hidden" for one in products)
+    assert any(one.is_gradient and one.layer == layer("hidden") for one in products)
 
 
 def test_a_loop_of_ones_own_is_traced(tmp_path: Path, trained: Path) -> None:
@@ -144,9 +153,10 @@ step(tf.zeros((16, 8)), tf.zeros((16,), tf.int32))
     groups = [one.group for one in result.step.variables]
     assert groups.count("weights") == 2
     assert groups.count("slots") == 2 + 2 * 2  # with the optimizer's step and learning rate
-    assert (tmp_path / "traces").read_text() == "x"
+    assert (tmp_path / "traces").read_text() == ("xx" if IS_KERAS_3_3 else "x")  # which creates them inside
 
 
+@pytest.mark.skipif(IS_KERAS_3_3, reason="its several steps are no loop")
 def test_one_of_several_steps_of_a_call_for_a_batch_that_is_set(tmp_path: Path) -> None:
     result = run(tmp_path, FIT.replace('"adam", loss_of', '"adam", loss_of, steps_per_execution=4'), batch=5)
     assert isinstance(result, Traced)
@@ -178,6 +188,37 @@ model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=32, ve
     products = [one for one in step.body.operations if one.type == "MatMul"]
     assert {one.device for one in products} == {"GPU:0", "GPU:1"}
     assert {(Path(one.filename).name, one.row) for one in products} == {("train.py", step.row)}
+
+
+def test_a_function_that_creates_variables_within_the_step_is_the_trace_of_later_calls(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(2)])
+    optimizer = keras.optimizers.SGD(momentum=0.9)
+
+@tf.function
+def replica(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(loss_of(y, model(x, training=True)))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+@tf.function
+def step(x, y):
+    return strategy.run(replica, args=(x, y))
+
+data = tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros(64, "int32"))).batch(32)
+for x, y in strategy.experimental_distribute_dataset(data):
+    step(x, y)
+""",
+        gpus=2,
+    )
+    assert isinstance(result, Traced)
+    products = [one for one in result.step.body.operations if one.type == "MatMul"]
+    assert [sum(one.device == device for one in products) for device in ("GPU:0", "GPU:1")] == [5, 5]
 
 
 def test_functions_of_python_in_a_step_name_no_device(tmp_path: Path) -> None:
@@ -393,7 +434,7 @@ model.fit(np.zeros((64, 6, 8), "float32"), np.zeros(64, "int32"), batch_size=16,
     assert isinstance(result, Traced)
     kinds = {one.type: one for one in result.step.body.operations if one.type.startswith("Cudnn")}
     assert set(kinds) == {"CudnnRNNV3", "CudnnRNNBackpropV3"}
-    assert kinds["CudnnRNNV3"].layer == "sequential_1/gru"
+    assert kinds["CudnnRNNV3"].layer == layer("gru", "sequential_1")
 
 
 def test_a_terminal_shows_what_is_done_now(tmp_path: Path) -> None:

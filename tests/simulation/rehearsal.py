@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
@@ -13,9 +12,7 @@ from pathlib import Path
 
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue
-from gpulint.probe.agent.operations import QUESTION
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.evidence import FIT_WAITS
 from gpulint.probe.capture.reader import read
 from gpulint.probe.checks.verify import verify
 from gpulint.probe.expectations.expectation import Expectation, Run
@@ -26,14 +23,6 @@ from tests.programs import FIXTURES
 
 SECONDS = 240
 """Seconds that a program may run."""
-
-
-def never_seen() -> set[str]:
-    """Evidence that the installed TensorFlow does not give: 2.16 cannot be asked for the waits of `fit`."""
-    spec = importlib.util.find_spec("tensorflow")
-    assert spec is not None and spec.origin is not None
-    operations = Path(spec.origin).parent / "python" / "ops" / "gen_experimental_dataset_ops.py"
-    return set() if QUESTION in operations.read_text("utf-8") else {FIT_WAITS}
 
 
 @dataclass(frozen=True, slots=True)

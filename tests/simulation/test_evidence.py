@@ -6,8 +6,9 @@ import pytest
 
 from gpulint.probe.checks import stated
 from gpulint.probe.expectations.expectation import Expectation, Run, Status, UserExpectation
+from tests.releases import never_seen
 from tests.simulation.conftest import Rehearse
-from tests.simulation.rehearsal import Rehearsed, never_seen
+from tests.simulation.rehearsal import Rehearsed
 
 pytestmark = pytest.mark.tensorflow
 

@@ -8,8 +8,9 @@ from gpulint.probe.agent.internals import PRIVATE
 from gpulint.probe.checks import stated
 from gpulint.probe.checks.needs import NEEDED
 from gpulint.probe.expectations.expectation import Expectation, Run, Status, UserExpectation
+from tests.releases import never_seen
 from tests.simulation.conftest import Rehearse
-from tests.simulation.rehearsal import Rehearsed, Stage, never_seen
+from tests.simulation.rehearsal import Rehearsed, Stage
 
 pytestmark = pytest.mark.tensorflow
 

@@ -22,7 +22,9 @@ class Inlined:
     operation of the graph as it was.
 
     A loop that computes gradients and updates variables, such as that of `steps_per_execution` or of an epoch, is a
-    call of its body: the graph is that of one training step. So is a condition of which one branch trains.
+    call of its body: the graph is that of one training step. So is a condition of which one branch trains, and one that
+    asks whether variables are initialized: TensorFlow's functions that create variables have two traces behind one, of
+    which the first serves the first call only.
     """
 
     def __init__(self, pieces: Pieces, definition: Any) -> None:
@@ -61,7 +63,7 @@ class Inlined:
                 self.is_in_loop = True
             elif node.op in CONDITIONS:
                 branches = [one for one in ("then_branch", "else_branch") if self._trains(node.attr[one].func.name)]
-                if len(branches) == 1:
+                if len(branches) == 1 or (branches and _asks_whether_initialized(definition, node)):
                     self._call(node, branches[0], "Tin", "Tout", skipped=1)
 
     def _call(self, node: Any, role: str, taken: str, given: str, skipped: int) -> None:
@@ -165,6 +167,18 @@ class Inlined:
 
 def _called(node: Any) -> str:
     return str(node.attr["f"].func.name)
+
+
+def _asks_whether_initialized(definition: Any, condition: Any) -> bool:
+    """Whether a condition holds where variables are initialized."""
+    nodes = {node.name: node for node in definition.node}
+    pending, kinds = [condition.input[0]], set()
+    while pending:
+        node = nodes[pending.pop().partition(":")[0]]
+        kinds.add(node.op)
+        if node.op in ("LogicalAnd", "Identity"):
+            pending += [name for name in node.input if not name.startswith("^")]
+    return "VarIsInitializedOp" in kinds and kinds <= {"VarIsInitializedOp", "LogicalAnd", "Identity", "Const"}
 
 
 def _tensor(name: str) -> str:

@@ -249,7 +249,7 @@ def test_keras_and_the_calls_of_its_models_are_seen(tmp_path: Path) -> None:
         + "    def __len__(self):\n        return 1\n"
         + "    def __getitem__(self, index):\n        return tf.ones((4, 2)), tf.ones((4, 1))\n"
         + "model.fit(Loader(workers=3), verbose=0)  # loader\n"
-        + "model.fit(iter(Loader()), verbose=0)  # generator\n"
+        + "model.fit(((tf.ones((4, 2)), tf.ones((4, 1))) for _ in range(3)), verbose=0)  # generator\n"
         + "model.fit(tf.data.Dataset.from_tensors((tf.ones((4, 2)), tf.ones((4, 1)))), verbose=0)  # dataset\n"
     )
     _, capture = probed(tmp_path, text)

@@ -28,6 +28,7 @@ from gpulint.probe.capture.records import (
 from gpulint.probe.measures.splits import splits_by_loop
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from tests.probe.agent.test_agent import DEVICES, probed, row_of
+from tests.releases import needs_waits_of_fit
 
 LINE = Where("train.py", 7)
 
@@ -285,6 +286,7 @@ for epoch in range(2):
 
 
 @pytest.mark.tensorflow
+@needs_waits_of_fit
 def test_a_fit_that_waits_for_a_generator_and_a_callback(tmp_path: Path) -> None:
     text = """
 import time
@@ -321,6 +323,7 @@ model.evaluate(np.ones((8, 16), "float32"), np.ones((8, 1), "float32"), verbose=
 
 
 @pytest.mark.tensorflow
+@needs_waits_of_fit
 def test_a_strategy_whose_replicas_wait(tmp_path: Path) -> None:
     text = (
         DEVICES
@@ -381,6 +384,7 @@ for i in range(30):
 
 
 @pytest.mark.tensorflow
+@needs_waits_of_fit
 def test_epochs_with_an_evaluation_open_and_close_pipelines_and_retrace_nothing(tmp_path: Path) -> None:
     text = (
         DEVICES
