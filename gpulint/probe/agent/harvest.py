@@ -13,16 +13,18 @@ from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import ASYNCHRONOUS, Internals
 from gpulint.probe.agent.operation_records import Copied
 from gpulint.probe.agent.operations import Operations
+from gpulint.probe.capture.evidence import GRAPHS, HOLDERS
 
 
 class Harvest:
     """Counts nodes and copies of graphs. `compiled` are functions that XLA compiles, which have no graphs.
 
     Graphs are no longer taken once that could wait for operations of the program, as it would hold the GIL, which these
-    operations may need. `on_lost` is called with the reason.
+    operations may need; nor are sizes of tensors asked for where that waits. `on_lost` is called with what is lost and
+    the reason.
     """
 
-    def __init__(self, internals: Internals, compiled: set[str], on_lost: Callable[[str], None]) -> None:
+    def __init__(self, internals: Internals, compiled: set[str], on_lost: Callable[[str, str], None]) -> None:
         self._internals = internals
         self._compiled = compiled
         self._on_lost = on_lost
@@ -44,6 +46,7 @@ class Harvest:
         @functools.wraps(create)
         def created(enable_async: bool, *arguments: Any, **keywords: Any) -> Any:
             if enable_async:
+                self._internals.has_asynchronous = True
                 self._waits = self._waits or ASYNCHRONOUS
             return create(enable_async, *arguments, **keywords)
 
@@ -52,6 +55,8 @@ class Harvest:
     def begin(self) -> None:
         """The runtime is up: start collecting graphs."""
         self._keeps = self._internals.keep_graphs()
+        if self._internals.may_wait == ASYNCHRONOUS:
+            self._internals.has_asynchronous = True
         self._stop_if_it_waits()
 
     def fresh(self, operations: Operations) -> bool:
@@ -60,10 +65,12 @@ class Harvest:
         return operations.fresh_functions and self._keeps
 
     def _stop_if_it_waits(self) -> None:
+        if self._internals.has_unknown_sizes:
+            self._on_lost(HOLDERS, ASYNCHRONOUS)
         if self._keeps and (reason := self._waits or self._internals.may_wait):
             self._keeps = False
             self._internals.drop_graphs(waits=True)
-            self._on_lost(reason)
+            self._on_lost(GRAPHS, reason)
 
     def of_all(self, operations: Operations) -> None:
         """Passes graphs executed since the last call to every session."""

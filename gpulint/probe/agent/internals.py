@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gpulint.probe.agent.executors import is_asynchronous
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.capture.evidence import (
     DISTRIBUTED_WAITS,
@@ -92,6 +93,7 @@ PRIVATE = {
     "server": Private(_CONTEXT, "context().get_server_def", GRAPHS),
     "collectives": Private(_CONTEXT, "context()._collective_ops_server_def", PROFILE),
     "executor": Private(_EXECUTOR, "new_executor", GRAPHS),
+    "tfe": Private(_CONTEXT, "pywrap_tfe", ""),
     "deprecated_at": Private(_DEPRECATION, "_call_location", ""),
     "stack": Private(_STACKS, "extract_stack", LINES),
     "stack_filter": Private(_STACKS, "SentinelFilter.get_filtered_filenames", ""),
@@ -176,6 +178,10 @@ class Internals:
         self.requested: dict[int, str] = {}
         """Thread → the device that is requested in it, where known. A new thread requests none."""
         self._follows_requests = False
+        self.has_asynchronous = False
+        """Whether a thread of the program may run operations asynchronously."""
+        self.has_unknown_sizes = False
+        """Whether a size was not asked for, as that would have waited for an operation."""
         self.dtype_of_tensor: Callable[[Any], int] = self._found.get("dtype", _public_dtype)
         """Number of an eager tensor's dtype (`types.proto`); raises TypeError for other values."""
         self._model_of = self._both("model", "model_form")
@@ -341,8 +347,23 @@ class Internals:
         return name
 
     def elements_of(self, tensor: Any) -> int:
-        """Number of elements of an eager tensor, 0 for other values or if unknown."""
-        return int(tensor._num_elements()) if self._has_elements and hasattr(tensor, "_num_elements") else 0
+        """Number of elements of an eager tensor, 0 for other values, if unknown, or if asking would wait."""
+        if not self._has_elements or not hasattr(tensor, "_num_elements") or self._would_wait():
+            return 0
+        return int(tensor._num_elements())
+
+    def bytes_of(self, tensor: Any) -> int:
+        """Bytes of an eager tensor, 0 if unknown or if asking would wait."""
+        return 0 if self._would_wait() else int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size)
+
+    def _would_wait(self) -> bool:
+        """Whether a question about a tensor's shape waits for the operation that computes it."""
+        if not self.has_asynchronous:
+            return False
+        tfe = self._found.get("tfe")
+        waits = tfe is None or is_asynchronous(tfe, getattr(self._context(), "_context_handle", None))
+        self.has_unknown_sizes |= waits
+        return waits
 
     def value_of(self, tensor: Any) -> Any:
         """An eager tensor's value, not counted as a read by the program."""

@@ -377,7 +377,9 @@ class Operations:
         """Large tensors, which live as long as Python refers to them."""
         for one in outputs:
             if self._internals.elements_of(one) >= LARGE:
-                self._holders.add(one, Holder(short(one.device), group_of_tensor(op), place, op), _bytes(one))
+                self._holders.add(
+                    one, Holder(short(one.device), group_of_tensor(op), place, op), self._internals.bytes_of(one)
+                )
 
     def _count(self, key: _Key) -> None:
         with self._lock:
@@ -396,7 +398,7 @@ class Operations:
             return
         mixed = len({tensor.device for tensor in inputs if dtype_of(tensor) not in _ON_HOST}) > 1
         for tensor in apart.values():
-            dtype, size = dtype_of(tensor), _bytes(tensor)
+            dtype, size = dtype_of(tensor), self._internals.bytes_of(tensor)
             if dtype not in _ON_HOST and (dtype not in _INTEGERS or size > _SMALL):
                 source, target = short(tensor.device), short(device)
                 yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
@@ -439,7 +441,7 @@ class Operations:
     def _keep(self, op_type: str | bytes, outputs: Any) -> None:
         """Records the tensors created in a sampled step."""
         dtype_of = self._internals.dtype_of
-        tensors = [(one, _bytes(one)) for one in outputs or () if dtype_of(one) not in _ON_HOST]
+        tensors = [(one, self._internals.bytes_of(one)) for one in outputs or () if dtype_of(one) not in _ON_HOST]
         if tensors:
             op = op_type.decode() if isinstance(op_type, bytes) else op_type
             self.kept.add(Origin(self._places.here(3), graph_of(op) or op, _device_of(outputs)), tensors)
@@ -515,11 +517,6 @@ def _are_apart(inputs: Any, device: str) -> bool:
         if one.device != device:
             return True
     return False
-
-
-def _bytes(tensor: Any) -> int:
-    """Bytes of an eager tensor."""
-    return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size)
 
 
 def _size(outputs: Any) -> int | None:

@@ -208,8 +208,8 @@ class Eager:
         return gpu
 
     def _bytes_of(self, tensor: Any) -> int:
-        """Bytes of a tensor's elements; 0 for other values, handles, and tensors in host memory."""
-        if not isinstance(tensor, self._tensor) or tensor.dtype.name in _MEMORYLESS:
+        """Bytes of a tensor's elements; 0 for other values, handles, tensors in host memory, or if asking would wait."""
+        if not isinstance(tensor, self._tensor) or tensor.dtype.name in _MEMORYLESS or self._pieces.is_asynchronous():
             return 0
         return int(tensor.dtype.size * tensor._num_elements())
 

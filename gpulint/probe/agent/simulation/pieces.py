@@ -12,12 +12,18 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from gpulint.probe.agent.executors import is_asynchronous
+
 _NEEDED = {
     "python/eager/context.py": (
         *("pywrap_tfe.TF_ListPhysicalDevices()", "pywrap_tfe.TF_DeviceListName(", "pywrap_tfe.TF_DeviceListType("),
         *("pywrap_tfe.TF_GetDeviceDetails(", "pywrap_tfe.TFE_GetMemoryInfo(", "pywrap_tfe.TFE_ResetMemoryStats("),
+        "pywrap_tfe.TFE_ContextGetExecutorForThread(self._context_handle)",
         *("def config(self)", "def device_name(self)", "self._thread_local_data.device_name"),
         *("self._soft_device_placement", "self._context_handle", "self._context_devices", "self._virtual_device_map"),
+    ),
+    "python/eager/executor.py": (
+        *("pywrap_tfe.TFE_ExecutorIsAsync(self._handle)", "pywrap_tfe.TFE_DeleteExecutor(self._handle)"),
     ),
     "python/eager/core.py": ("class _NotOkStatusException(Exception)",),
     "python/eager/execute.py": ("pywrap_tfe.TFE_Py_Execute(", "pywrap_tfe.TFE_Py_ExecuteCancelable("),
@@ -97,6 +103,10 @@ class Pieces:
         context = self.context.context()
         if context._context_handle is None:
             context.config  # noqa: B018 (counts them)
+
+    def is_asynchronous(self) -> bool:
+        """Whether this thread runs operations later, so that asking for a tensor's size waits for its value."""
+        return is_asynchronous(self.tfe, self.context.context()._context_handle)
 
     def is_soft(self) -> bool:
         """Whether an operation may go to a device other than the requested one."""
