@@ -107,6 +107,7 @@ def test_what_the_program_is_expected_to_show_is_confirmed_on_its_line(name: str
     assert not done.capture.faults
 
 
+@pytest.mark.skipif(installed_tensorflow() == (2, 16), reason="the first step creates variables (docs/simulate.md)")
 @pytest.mark.parametrize("name", [name for name in LOOK_ALIKES if name not in BY_COMMAND])
 def test_a_program_that_only_looks_like_it_passes(name: str, stage: Stage) -> None:
     done, expectations = rehearsed(stage, name)

@@ -191,6 +191,7 @@ model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=32, ve
 
 
 def test_a_function_that_creates_variables_within_the_step_is_the_trace_of_later_calls(tmp_path: Path) -> None:
+    # TensorFlow 2.16 runs this program, later releases only trace it.
     result = run(
         tmp_path,
         f"""{MODEL}
