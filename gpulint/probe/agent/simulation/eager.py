@@ -208,7 +208,7 @@ class Eager:
         return gpu
 
     def _bytes_of(self, tensor: Any) -> int:
-        """Bytes of a tensor's elements; 0 for other values, handles, tensors in host memory, or if asking would wait."""
+        """Bytes of a tensor's elements; 0 for other values, handles, tensors in host memory, or where asking waits."""
         if not isinstance(tensor, self._tensor) or tensor.dtype.name in _MEMORYLESS or self._pieces.is_asynchronous():
             return 0
         return int(tensor.dtype.size * tensor._num_elements())
