@@ -4,8 +4,8 @@ Counted on TensorFlow 2.21 with a strategy for two logical CPU devices and batch
 
 * a strategy that is never entered (GPU203), and a step that is called directly (GPU206): one device computes all 32;
 * `strategy.run` on batches of a plain dataset (GPU205): both compute the same 32;
-* `fit` in the scope, and `strategy.run` on batches of a distributed dataset: both compute 16. A replica's part of a batch
-  is the batch divided by their number (GPU209), whatever the device can do (GPU219).
+* `fit` in the scope, and `strategy.run` on batches of a distributed dataset: both compute 16. A replica's part is the
+  batch divided by their number (GPU209), whatever the device can do (GPU219).
 """
 
 from __future__ import annotations
