@@ -1,6 +1,6 @@
 """What does a step copy if it adds tensors of two devices (GPU102), or if replicas update one variable (GPU213)?
 
-Counted on TensorFlow 2.21 with two logical CPU devices: the sum sends one of the tensors whole, 4 MB here, in each step.
+Counted on TensorFlow 2.21 with two logical CPU devices: the sum sends one of the tensors whole, 4 MB here, each step.
 A variable that was created outside the scope has one copy, to which the other replica sends its value. Created in the
 scope, it has a copy on each device, and the strategy's reduction sends as much: what differs is the value (GPU213).
 """
