@@ -72,8 +72,10 @@ class Reader:
         device_of: Callable[[str], str],
         sources: Sources,
         gpus: int = 1,
+        is_open: bool = False,
     ) -> None:
-        """`device_of` gives the short name, as `GPU:0`, that the program has for a device of a node, "" for none."""
+        """`device_of` gives the short name, as `GPU:0`, that the program has for a device of a node, "" for none.
+        `is_open`: whether the program itself leaves the batch open, so that Grappler does not know it either."""
         self._pieces = pieces
         self._graph = concrete.graph
         self._sources = sources
@@ -99,6 +101,7 @@ class Reader:
         self._handles = {one.placeholder for one in variables}
         self._bypass_loops()
         self._make_variables(variables)
+        self._optimized_open = self._optimized(self._definition) if is_open or self.is_compiled else None
 
     @property
     def has_open_elements(self) -> bool:
@@ -149,11 +152,11 @@ class Reader:
                 node.attr["dtype"].type = value.dtype
                 node.attr["value"].tensor.CopyFrom(value)
 
-    def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape], optimize: bool = True) -> Read:
+    def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape]) -> Read:
         """The function with these shapes of placeholders; `elements` maps the shape of a dataset's element."""
         pieces = self._pieces
         definition = pieces.graph_proto.GraphDef()
-        definition.CopyFrom(self._definition)
+        definition.CopyFrom(self._optimized_open or self._definition)
         for node in definition.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(shapes[node.name]).as_proto())
@@ -162,8 +165,12 @@ class Reader:
         for nodes in _bodies(definition):
             inference.open(nodes)
         inference.settle(definition)
-        optimized = self._optimized(definition) if optimize else None
-        definition = optimized or definition
+        optimized = self._optimized_open
+        if optimized is None:
+            # A program that knows its batch traces shapes as constants.
+            inference.fold(definition, inference.imported(definition), only_if_open=False)
+            optimized = self._optimized(definition)
+            definition = optimized or definition
         library = {one.signature.name: one for one in definition.library.function}
         self._inference = inference = Inference(pieces, library, elements)
         graph = inference.imported(definition)
