@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpulint.estimate.agent.compiled import COMPILED, is_compiled
+from gpulint.estimate.agent.folding import put_back, set_aside
 from gpulint.estimate.agent.inference import ITERATORS, LIST, Inference, Shape, results
 from gpulint.estimate.agent.inlining import LOOPS, Inlined
 from gpulint.estimate.agent.names import GRADIENT
@@ -168,9 +169,12 @@ class Reader:
         optimized = self._optimized_open
         if optimized is None:
             # A program that knows its batch traces shapes as constants.
-            inference.fold(definition, inference.imported(definition), only_if_open=False)
+            graph = inference.imported(definition)
+            inference.fold(definition, graph, only_if_open=False)
+            set_aside(definition, graph)
             optimized = self._optimized(definition)
             definition = optimized or definition
+            put_back(definition)
         library = {one.signature.name: one for one in definition.library.function}
         self._inference = inference = Inference(pieces, library, elements)
         graph = inference.imported(definition)
@@ -489,8 +493,11 @@ def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
         elif kind == "s":
             found[key] = value.s.decode("utf-8", "replace")
         elif kind == "tensor":
+            size = pieces.shapes.TensorShape(value.tensor.tensor_shape).num_elements()
+            if size > MOST_VALUES:
+                continue
             constant = pieces.tensors.MakeNdarray(value.tensor)
-            if constant.dtype.kind in "iu" and constant.size <= MOST_VALUES:
+            if constant.dtype.kind in "iu":
                 found[key] = int(constant) if constant.shape == () else tuple(constant.ravel().tolist())
         elif kind == "type":
             found[key] = pieces.dtypes.as_dtype(value.type).name

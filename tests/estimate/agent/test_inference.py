@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -74,8 +75,8 @@ def test_sizes_that_are_computed_for_another_layout_are_known() -> None:
     assert gradients == {(4, 8, 16, 16)}
 
 
-@pytest.mark.parametrize("is_open", [False, True])
-def test_the_mask_of_causal_attention_is_a_constant_where_the_program_knows_its_batch(is_open: bool) -> None:
+def causal(is_open: bool = False) -> StepGraph:
+    """The step of two layers of causal attention, for 4 examples of 16 positions and 2 heads."""
     import keras
     from keras import layers
 
@@ -84,12 +85,36 @@ def test_the_mask_of_causal_attention_is_a_constant_where_the_program_knows_its_
         x = layers.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True)
     model = keras.Model(inputs, layers.Dense(3)(x))
     given = ((None, 16, 8), "float32"), ((None, 16), "int32")
-    step = step_of(model, keras.optimizers.SGD(), *given, batch=4, is_open=is_open)
+    return step_of(model, keras.optimizers.SGD(), *given, batch=4, is_open=is_open)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_the_mask_of_causal_attention_is_a_constant_where_the_program_knows_its_batch(is_open: bool) -> None:
+    step = causal(is_open)
     mask = Tensor("bool", (4, 2, 16, 16))
     made = [one.type for one in step.body.operations if one.outputs and one.outputs[0] == mask]
     assert made.count("Const") == (0 if is_open else 1)  # both layers read the same one
     assert made.count("LogicalAnd") == (2 if is_open else 0)
     assert not step.has_unknown
+
+
+def test_constants_that_the_optimizer_need_not_compute_are_those_that_it_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpulint.estimate.agent import folding, graphs
+
+    def kinds() -> Counter[tuple[str, Tensor]]:
+        operations = causal().body.operations
+        return Counter((one.type, one.outputs[0]) for one in operations if one.outputs and one.is_on_gpu)
+
+    def noted(definition: Any, graph: Any) -> None:
+        folding.set_aside(definition, graph)
+        names.extend(node.name for node in definition.node if node.op == folding._STAND_IN)
+
+    names: list[str] = []
+    computed = kinds()
+    monkeypatch.setattr(folding, "_LARGE", 1024)
+    monkeypatch.setattr(graphs, "set_aside", noted)
+    assert kinds() == computed
+    assert [name.rpartition("/")[2] for name in names] == ["LogicalAnd"]
 
 
 def test_of_a_condition_the_branch_counts_whose_sizes_do_not_depend_on_values() -> None:
