@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -15,7 +14,7 @@ import click
 
 from gpulint.cli import options
 from gpulint.cli.options import UserError
-from gpulint.cli.probing import require_notebook, target_of
+from gpulint.cli.probing import require_program, target_of
 from gpulint.cli.sizes import MAX_GPUS
 from gpulint.estimate import cards
 from gpulint.estimate.cards import Card, UnknownCard
@@ -38,7 +37,13 @@ LONGEST = 300
 _WRONG_USAGE = "SystemExit: 2"
 """How argparse and click end a program whose arguments are wrong."""
 
+MOST_EXAMPLES = 2**30
+"""Largest batch: twice as many, which are estimated too, must be a size of `tf.shape`."""
+
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+_OPERATION = re.compile(r"\{\{function_node [^{}]*\}\} | \[Op:\w+\](?: name:)?$")
+"""The operation that TensorFlow names around the message of an error."""
 
 
 def named_cards(context: click.Context, option: click.Parameter, value: str | None) -> tuple[Card, ...] | None:
@@ -85,7 +90,7 @@ def _shapes(
 )
 @click.option(
     "--batch",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_EXAMPLES),
     metavar="N",
     help="Examples per GPU and step, instead of the program's batch size.",
 )
@@ -151,10 +156,7 @@ def report(
     """Estimates a program's step and writes the report. Returns the exit status. Raises UserError."""
     if sys.platform == "win32":
         raise UserError("an estimate needs Linux or macOS to run the program until its step is traced")
-    if not target.is_module and not os.path.isfile(target.name):
-        raise UserError(f"{target.name}: no such file")
-    if target.is_notebook:
-        require_notebook(target)
+    require_program(target)
     for path in filter(None, (output_file, html_path)):
         options.on_file(check_writable, path)
     gpus = wanted.gpus
@@ -217,6 +219,8 @@ def why(found: NotTraced, target: Target) -> str:
     at = place(*found.where) if found.where is not None else ""
     there = at or target.name
     message = _in_one_line(found.message)
+    is_missing = any(word in message for word in ("FileNotFound", "NotFoundError", "No such file"))
+    needs = "; an estimate needs the data that the program reads before its first step" if is_missing else ""
     if found.reason == "no step":
         elsewhere = " in its first process; a step in a process that it starts is not found" if message else ""
         return (
@@ -231,9 +235,7 @@ def why(found: NotTraced, target: Target) -> str:
         )
     if found.reason == "died":
         reason = message or (f"exit status {found.status}" if found.status is not None else "a signal ended it")
-        needs = "; an estimate needs the data that the program reads before its first step"
-        is_missing = any(word in message for word in ("FileNotFound", "NotFoundError", "No such file"))
-        return f"{there} failed before its first training step: {reason}{needs if is_missing else ''}"
+        return f"{there} failed before its first training step: {reason}{needs}"
     if found.reason == "dynamic":
         return f"the step at {there} leaves {message} open; state it with --batch N or --shape NAME=32,128"
     if found.reason == "eager":
@@ -241,7 +243,7 @@ def why(found: NotTraced, target: Target) -> str:
     if found.reason == "session":
         return f"{there} runs its training step in a TensorFlow 1 session, which cannot be estimated"
     if found.reason == "untraceable":
-        return f"the step at {there} cannot be read: {message}"
+        return f"the step at {there} cannot be read: {message}{needs}"
     if found.reason == "refused":
         return f"GPUs cannot be simulated: {message}"
     return f"{target.name} was stopped before its first training step ({message})"
@@ -249,7 +251,7 @@ def why(found: NotTraced, target: Target) -> str:
 
 def _in_one_line(message: str) -> str:
     """A message of an exception, without the stack that TensorFlow puts into its own, and not endless."""
-    text = " ".join(_STYLE.sub("", message).split())
+    text = _OPERATION.sub("", " ".join(_STYLE.sub("", message).split()))
     kind, is_within, stack = text.partition(": in user code: ")
     if is_within:
         text = f"{kind}: {stack.rpartition(f'{kind}: ')[2]}"

@@ -42,12 +42,9 @@ def probed(
     from gpulint.probe.launch.progress import ProgressLine
     from gpulint.probe.measures.cards import Cards
 
-    if not target.is_module and not os.path.isfile(target.name):
-        raise UserError(f"{target.name}: no such file")
-    if target.is_notebook:
-        require_notebook(target)
-        if local_workers is not None:
-            raise UserError(f"{target.name}: a notebook is one program; --local-workers needs a script or a module")
+    require_program(target)
+    if target.is_notebook and local_workers is not None:
+        raise UserError(f"{target.name}: a notebook is one program; --local-workers needs a script or a module")
     opened = Cards.open()
     cards = opened if isinstance(opened, Cards) else None
     gpus = simulated.gpus or preflight.gpus_here(cards, os.environ)
@@ -101,8 +98,13 @@ def target_of(script: str | None, module: str | None, arguments: tuple[str, ...]
     return Target(module, True, (script, *arguments) if script else arguments)
 
 
-def require_notebook(target: Target) -> None:
-    """Raises UserError if a notebook cannot be run."""
+def require_program(target: Target) -> None:
+    """Raises UserError if there is no such file, or if it is a notebook that cannot be run."""
+    if not target.is_module and not os.path.isfile(target.name):
+        what = "a folder; name a script in it" if os.path.isdir(target.name) else "no such file"
+        raise UserError(f"{target.name}: {what}")
+    if not target.is_notebook:
+        return
     if target.arguments:
         raise UserError(f"{target.name}: a notebook takes no arguments")
     try:

@@ -24,7 +24,7 @@ STRIDE = 16
 """Times a batch that was played to play next while the peak does not grow with it."""
 
 UNROLLED = 1.1
-"""Times the operations from which the step for twice the batch is another program: Python unrolls the batch."""
+"""Times the operations from which the step for twice the batch is another program, which loops over the batch."""
 
 WORTH = 0.01
 """Share of the peak that a change must save to be named."""

@@ -123,6 +123,8 @@ def by_numbers(words: list[str]) -> Card:
         field, _, value = (part.strip() for part in word.partition("="))
         if field not in FIELDS:
             raise UnknownCard(f"a GPU has no {field!r}; write {', '.join(f'{one}=…' for one in FIELDS)}")
+        if field in values:
+            raise UnknownCard(f"{field} is given twice; only one GPU can be described by numbers")
         try:
             values[field] = in_bytes(value) if field in _SIZES else float(value)
         except ValueError as error:

@@ -71,7 +71,17 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
     methods = METHOD, method(launch)
     unsized = () if step.unknown else tuple(_unsized(step, found.steady.unknown))[:MOST_NAMED]
     return Estimate(
-        step, timing.steps, chosen, traced.is_eager, launch, methods, traced.others, tight, unrolled, unsized
+        step=step,
+        steps=timing.steps,
+        cards=chosen,
+        is_eager=traced.is_eager,
+        launch=launch,
+        method=methods,
+        others=traced.others,
+        tight=tight,
+        is_unrolled=unrolled,
+        is_iterated=timing.is_iterated,
+        unsized=unsized,
     )
 
 

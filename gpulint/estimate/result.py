@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from gpulint.estimate.answers import UNROLLED
 from gpulint.estimate.cards import Card
 from gpulint.estimate.graph import StepGraph
 from gpulint.estimate.time.bounds import Bounds, Steps, bounds, steps_of
@@ -93,6 +94,8 @@ class Estimate:
     """Cards whose limit is so near the peak that the allocator and the error of the estimate decide whether it fits."""
     is_unrolled: bool = False
     """Whether Python loops over the examples of the batch."""
+    is_iterated: bool = False
+    """Whether a loop of the graph has an iteration for each example, or for each time step of data with time first."""
     unsized: Sequence[tuple[str, Where]] = ()
     """Operations whose output's size the graph does not tell, though it tells those of their inputs: type and line. The
     memory is unknown."""
@@ -118,6 +121,11 @@ class Estimate:
             found.append(f"the peak is too close to the limit of {named} for this estimate to decide")
         if self.is_unrolled:
             found.append("the step loops over its examples in Python: larger batches are unknown")
+        if self.is_iterated:
+            found.append(
+                f"a loop runs once for each of the {self.step.batch:,} in the first dimension of the data: if that is "
+                "time, the batch stated here is the length of a sequence"
+            )
         if self.unsized:
             named = ", ".join(f"{kind} ({located(where)})" for kind, where in self.unsized)
             found.append(f"the memory is unknown: the graph does not tell the size of what these return: {named}")
@@ -147,6 +155,11 @@ class Timing:
         if scalings:
             remarks.append(more_gpus(scalings[-1], steps, card))
         return OnCard(card, found, scalings, active(steps, found, card), remarks, memory)
+
+    @property
+    def is_iterated(self) -> bool:
+        """Whether a larger batch launches clearly more operations: a loop has an iteration for each example."""
+        return self._larger is not None and self._larger.launches > UNROLLED * self.steps.launches
 
     def _free_batch(self, card: Card, launch: float) -> int | None:
         """The batch up to which more examples cost nothing, None if that is unknown."""

@@ -55,6 +55,23 @@ data = tf.data.Dataset.from_tensor_slices((tf.zeros((0, 8)), tf.zeros((0, 2))))
 model.fit(data.batch(4))
 """
 
+NO_EXAMPLES = """
+import keras
+import tensorflow as tf
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    return tape.gradient(loss, model.trainable_variables)
+step(tf.zeros((0, 8)))
+"""
+
+NO_DATA = """
+import tensorflow as tf
+next(iter(tf.data.TFRecordDataset(["data/train.tfrecord"])))
+"""
+
 NEEDS_ARGUMENTS = """
 import argparse
 parser = argparse.ArgumentParser()
@@ -107,6 +124,8 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
         (NEEDS_ARGUMENTS, 4, "train.py:4 ended with exit status 2 before its first training step; if it lacks arg"),
         (NO_ELEMENTS, 3, "the step at train.py:7 cannot be read: its dataset has no elements"),
+        (NO_EXAMPLES, 3, "the step at train.py:5 cannot be read: its batch has no examples"),
+        (NO_DATA, 4, "step: NotFoundError: data/train.tfrecord; No such file or directory; an estimate needs the data"),
         ("import os\nos.kill(os.getpid(), 9)", 4, "train.py failed before its first training step: SIGKILL ended it"),
     ],
 )
@@ -132,6 +151,8 @@ def test_a_time_limit_is_status_124(tmp_path: Path) -> None:
         (["--gpu", "A1000", "train.py"], "no GPU is called 'A1000'; did you mean A100-40GB"),
         (["--gpu", "tflops=3", "train.py"], "needs its memory"),
         (["--gpus", "0", "train.py"], "0 is not in the range"),
+        (["--batch", "10000000000", "train.py"], "10000000000 is not in the range"),
+        (["."], ".: a folder; name a script in it"),
         (["--shape", "x", "train.py"], "'x' is not a shape: write NAME=32,128"),
         (["--shape", "x=0,3", "train.py"], "'x=0,3' is not a shape"),
         (["--html", "missing/page.html", "train.py"], "missing/page.html"),

@@ -87,6 +87,7 @@ def test_a_small_card_loses_little() -> None:
         ("memory=24GiB,tflops=fast", "tflops: 'fast' is not a number"),
         ("memory=24GiB,bandwidth=0", "bandwidth: 0 is not above zero"),
         ("memory=24GiB,bandwidth=nan", "bandwidth: nan is not above zero"),
+        ("memory=24GiB,memory=2GiB", "memory is given twice"),
         ("", "name a GPU; known: T4"),
     ],
 )

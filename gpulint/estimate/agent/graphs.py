@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpulint.estimate.agent.compiled import COMPILED, is_compiled
+from gpulint.estimate.agent.folding import put_back, set_aside
 from gpulint.estimate.agent.inference import ITERATORS, LIST, Inference, Shape, results
 from gpulint.estimate.agent.inlining import LOOPS, Inlined
 from gpulint.estimate.agent.names import GRADIENT
@@ -72,8 +73,10 @@ class Reader:
         device_of: Callable[[str], str],
         sources: Sources,
         gpus: int = 1,
+        is_open: bool = False,
     ) -> None:
-        """`device_of` gives the short name, as `GPU:0`, that the program has for a device of a node, "" for none."""
+        """`device_of` gives the short name, as `GPU:0`, that the program has for a device of a node, "" for none.
+        `is_open`: whether the program itself leaves the batch open, so that Grappler does not know it either."""
         self._pieces = pieces
         self._graph = concrete.graph
         self._sources = sources
@@ -99,6 +102,7 @@ class Reader:
         self._handles = {one.placeholder for one in variables}
         self._bypass_loops()
         self._make_variables(variables)
+        self._optimized_open = self._optimized(self._definition) if is_open or self.is_compiled else None
 
     @property
     def has_open_elements(self) -> bool:
@@ -149,11 +153,11 @@ class Reader:
                 node.attr["dtype"].type = value.dtype
                 node.attr["value"].tensor.CopyFrom(value)
 
-    def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape], optimize: bool = True) -> Read:
+    def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape]) -> Read:
         """The function with these shapes of placeholders; `elements` maps the shape of a dataset's element."""
         pieces = self._pieces
         definition = pieces.graph_proto.GraphDef()
-        definition.CopyFrom(self._definition)
+        definition.CopyFrom(self._optimized_open or self._definition)
         for node in definition.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(shapes[node.name]).as_proto())
@@ -162,8 +166,15 @@ class Reader:
         for nodes in _bodies(definition):
             inference.open(nodes)
         inference.settle(definition)
-        optimized = self._optimized(definition) if optimize else None
-        definition = optimized or definition
+        optimized = self._optimized_open
+        if optimized is None:
+            # A program that knows its batch traces shapes as constants.
+            graph = inference.imported(definition)
+            inference.fold(definition, graph, only_if_open=False)
+            set_aside(definition, graph)
+            optimized = self._optimized(definition)
+            definition = optimized or definition
+            put_back(definition)
         library = {one.signature.name: one for one in definition.library.function}
         self._inference = inference = Inference(pieces, library, elements)
         graph = inference.imported(definition)
@@ -482,8 +493,11 @@ def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
         elif kind == "s":
             found[key] = value.s.decode("utf-8", "replace")
         elif kind == "tensor":
+            size = pieces.shapes.TensorShape(value.tensor.tensor_shape).num_elements()
+            if size > MOST_VALUES:
+                continue
             constant = pieces.tensors.MakeNdarray(value.tensor)
-            if constant.dtype.kind in "iu" and constant.size <= MOST_VALUES:
+            if constant.dtype.kind in "iu":
                 found[key] = int(constant) if constant.shape == () else tuple(constant.ravel().tolist())
         elif kind == "type":
             found[key] = pieces.dtypes.as_dtype(value.type).name

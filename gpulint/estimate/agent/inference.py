@@ -224,12 +224,18 @@ class Inference:
             return None
         return self._pieces.tensors.constant_value(tensor)
 
-    def fold(self, definition: Any, graph: Any, listed: Mapping[str, Sequence[int]] | None = None) -> bool:
-        """Makes constants of the counts of loops that are known and, where shape inference leaves shapes open, of those
-        that are known. Returns whether there are any. `listed`: placeholders of lists of the same sizes, one for each
-        iteration of a loop."""
+    def fold(
+        self,
+        definition: Any,
+        graph: Any,
+        listed: Mapping[str, Sequence[int]] | None = None,
+        only_if_open: bool = True,
+    ) -> bool:
+        """Makes constants of the counts of loops that are known, and of shapes that are known, `only_if_open` where
+        shape inference leaves others open. Returns whether there are any. `listed`: placeholders of lists of the same
+        sizes, one for each iteration of a loop."""
         values: dict[str, Sequence[int] | int] = dict(self._counts(graph))
-        if not all(tensor.shape.is_fully_defined() for tensor in _device_tensors(graph)):
+        if not (only_if_open and all(tensor.shape.is_fully_defined() for tensor in _device_tensors(graph))):
             shapes: dict[str, Sequence[int]] = {}
             for one in graph.get_operations():
                 sizes = _SIZES.get(one.type)

@@ -21,13 +21,14 @@ class Unknown(Exception):
 
 
 class Empty(Exception):
-    """The dataset has no elements."""
+    """The data has no examples. The message says what lacks them."""
 
 
 def batch_of(pieces: Pieces, arguments: Any, may_take: bool = True) -> int | None:
     """The leading dimension of the largest tensors among arguments. Takes one element of an iterator if its type
-    leaves that open and if it may. None if nothing has such a dimension."""
+    leaves that open and if it may. 0 if it is 0 in all of them, None if nothing has such a dimension."""
     sizes: Counter[int] = Counter()
+    is_empty = False
     for value in _leaves(arguments):
         if is_iterator(value):
             specs = [one for one in _leaves(value.element_spec) if hasattr(one, "shape")]
@@ -40,7 +41,8 @@ def batch_of(pieces: Pieces, arguments: Any, may_take: bool = True) -> int | Non
             shape = _shape(element)
             if shape and shape[0]:
                 sizes[shape[0]] += max(1, _product(shape))
-    return sizes.most_common(1)[0][0] if sizes else None
+            is_empty = is_empty or shape[:1] == (0,)
+    return sizes.most_common(1)[0][0] if sizes else 0 if is_empty else None
 
 
 def parameters(python: Any, arguments: Sequence[Any]) -> list[str]:
@@ -178,7 +180,7 @@ def _first(pieces: Pieces, iterator: Any) -> Any:
     try:
         return next(iter(iterator))
     except (StopIteration, pieces.tensorflow.errors.OutOfRangeError):
-        raise Empty from None
+        raise Empty("its dataset has no elements") from None
 
 
 def _opened_iterator(iterator: Any, change: Any) -> Any:

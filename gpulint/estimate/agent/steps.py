@@ -61,6 +61,8 @@ class Trace(NamedTuple):
 
     concrete: Any
     is_general: bool | None
+    is_own: bool = False
+    """Whether the program itself traces it for any batch, as `fit` does."""
 
 
 class StepWatch:
@@ -163,7 +165,8 @@ class StepWatch:
                 return Trace(self._again(function).get_concrete_function(*types[0], **types[1]), True)
             return Trace(function.get_concrete_function(*arguments, **keywords), None)
         concrete = function.get_concrete_function(*arguments, **keywords)
-        return Trace(concrete, not self.settings.shapes and _is_general(concrete))
+        is_general = not self.settings.shapes and _is_general(concrete)
+        return Trace(concrete, is_general, is_general)
 
     def _again(self, function: Any) -> Any:
         """A new function of the same code, without traces. The old one would use a more general trace again, and cannot
@@ -232,8 +235,8 @@ class StepWatch:
             graphs = self._graphs(name, place, function, trace, arguments, keywords, is_alone=not others)
         except Unknown as error:
             self._stop("dynamic", str(error), place)
-        except Empty:
-            self._stop("untraceable", "its dataset has no elements", place)
+        except Empty as error:
+            self._stop("untraceable", str(error), place)
         except Exception as error:
             self._stop("untraceable", f"{type(error).__name__}: {_first_line(error)}", place)
         head = {
@@ -271,6 +274,8 @@ class StepWatch:
         for each size only if it cannot be or if that leaves shapes open."""
         found = batch_of(self.pieces, (arguments, keywords))
         batch = self.settings.batch or found or _batch_inside(trace.concrete)
+        if found == 0 and batch is None:
+            raise Empty("its batch has no examples")
         given = self.settings.shapes or {}
         names = parameters(function.python_function, arguments)
         within = [*zip(names, arguments, strict=True), *keywords.items()]
@@ -301,7 +306,7 @@ class StepWatch:
             with suppress(Exception):  # another tensor in the step has the size of the batch
                 graphs.append(reading(traced(2 * batch)).graph(2 * batch))
             return graphs
-        opened_once = reading(general)
+        opened_once = reading(general, trace.is_own)
         graphs, sizes = [opened_once.graph(batch)], [batch]
         if opened_once.is_open:
             with suppress(ValueError):
@@ -345,10 +350,11 @@ class _Reading:
         is_alone: bool,
         elements: Sequence[str],
         concrete: Any,
+        is_own: bool = False,
     ) -> None:
         """`is_compiled`: whether XLA compiles the whole function, which its graph does not say. `is_alone`: whether no
         other function of the program takes gradients. `elements`: names of the tensors in an element of the dataset
-        that the function is given."""
+        that the function is given. `is_own`: whether the program itself traces it for any batch."""
         self._elements, self._is_alone = elements, is_alone
         self._name, self._place, self._concrete = name, place, concrete
         self._is_compiled, self._context = is_compiled, watch.reading
@@ -364,6 +370,7 @@ class _Reading:
             watch.device_of,
             Sources(concrete.graph, watch.places, watch.layers.scopes, place if name == FIT else None),
             watch.settings.gpus,
+            is_own or is_compiled,
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
         self._parts = parts(watch.pieces, concrete)

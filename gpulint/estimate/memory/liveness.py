@@ -279,6 +279,8 @@ class _Player:
 
     def _launch(self, one: Operation, index: int) -> None:
         inputs = [self._buffers.get(edge) for edge in one.inputs]
+        if self._is_elsewhere(one) and not one.calls and not any(inputs):
+            return
         if one.type == ASSIGN:
             self._assign(one, inputs)
         elif one.type.startswith(UPDATES):
@@ -379,6 +381,10 @@ class _Player:
 
     def _is_here(self, one: Operation) -> bool:
         return one.device in ("", self._device)
+
+    def _is_elsewhere(self, one: Operation) -> bool:
+        """Whether an operation runs on another GPU."""
+        return one.device != self._device and one.device.startswith("GPU")
 
     def _scratch(self, one: Operation, size: int) -> None:
         """Record the launch of an operation that needs memory of its own."""

@@ -29,6 +29,8 @@ MOST_FRAMES = 5
 
 _OF_TENSORFLOW = tuple(f"{os.sep}{name}{os.sep}" for name in ("tensorflow", "keras", "tf_keras"))
 _GENERATED = "__autograph_generated_file"
+_CYTHON = (".pyx", ".pxi", ".pxd")
+"""Extensions of Cython: frames of a compiled module name its sources where it was built, such as `h5py/h5f.pyx`."""
 GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """The program's own process also runs `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
 REDUCTION, INPUT = "reduction", "tf.data"
@@ -197,7 +199,7 @@ class Places:
         """Whether a file is not the user's."""
         known = self.known.get(path)
         if known is None:
-            known = path.startswith(self._foreign) or self._libraries.has(path)
+            known = path.startswith(self._foreign) or path.endswith(_CYTHON) or self._libraries.has(path)
             part = next((part for end, part in _PARTS.items() if path.endswith(end)), None) if known else None
             known = self.known[path] = part or known
         return bool(known)

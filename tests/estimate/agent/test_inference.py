@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from gpulint.estimate.graph import SMALL, Function, Operation, StepGraph
+from gpulint.estimate.graph import SMALL, Function, Operation, StepGraph, Tensor
 from gpulint.estimate.memory.liveness import play
 
 pytestmark = pytest.mark.tensorflow
 
 
-def step_of(model: Any, optimizer: Any, *arguments: tuple[tuple[int | None, ...], str], batch: int) -> StepGraph:
-    """The training step of a model, traced with the batch left open and read for a batch size."""
+def step_of(
+    model: Any, optimizer: Any, *arguments: tuple[tuple[int | None, ...], str], batch: int, is_open: bool = False
+) -> StepGraph:
+    """The training step of a model, traced with the batch left open and read for a batch size. `is_open`: as of
+    `Reader`."""
     import keras
     import tensorflow as tf
 
@@ -38,7 +42,9 @@ def step_of(model: Any, optimizer: Any, *arguments: tuple[tuple[int | None, ...]
     known = Inventory().known
     captured = [(inner.op.name, known[id(outer)].variable) for outer, inner in concrete.graph.captures]
     variables = [Captured(name, one.dtype.base_dtype, one.shape) for name, one in captured]
-    reader = Reader(Pieces(), concrete, variables, lambda device: "", Sources(concrete.graph, Places(), {}))
+    reader = Reader(
+        Pieces(), concrete, variables, lambda device: "", Sources(concrete.graph, Places(), {}), is_open=is_open
+    )
     inputs = concrete.graph.inputs[: len(arguments)]
     shapes = {one.op.name: (batch, *one.shape.as_list()[1:]) for one in inputs}
     read = reader.read(shapes, lambda shape: (batch, *shape[1:]) if shape and shape[0] is None else shape)
@@ -67,6 +73,48 @@ def test_sizes_that_are_computed_for_another_layout_are_known() -> None:
     assert unknown(step.body) == []
     gradients = {one.outputs[0].shape for one in step.body.operations if one.type == "Conv2DBackpropInput"}
     assert gradients == {(4, 8, 16, 16)}
+
+
+def causal(is_open: bool = False) -> StepGraph:
+    """The step of two layers of causal attention, for 4 examples of 16 positions and 2 heads."""
+    import keras
+    from keras import layers
+
+    x = inputs = keras.Input((16, 8))
+    for _ in range(2):
+        x = layers.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True)
+    model = keras.Model(inputs, layers.Dense(3)(x))
+    given = ((None, 16, 8), "float32"), ((None, 16), "int32")
+    return step_of(model, keras.optimizers.SGD(), *given, batch=4, is_open=is_open)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_the_mask_of_causal_attention_is_a_constant_where_the_program_knows_its_batch(is_open: bool) -> None:
+    step = causal(is_open)
+    mask = Tensor("bool", (4, 2, 16, 16))
+    made = [one.type for one in step.body.operations if one.outputs and one.outputs[0] == mask]
+    assert made.count("Const") == (0 if is_open else 1)  # both layers read the same one
+    assert made.count("LogicalAnd") == (2 if is_open else 0)
+    assert not step.has_unknown
+
+
+def test_constants_that_the_optimizer_need_not_compute_are_those_that_it_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpulint.estimate.agent import folding, graphs
+
+    def kinds() -> Counter[tuple[str, Tensor]]:
+        operations = causal().body.operations
+        return Counter((one.type, one.outputs[0]) for one in operations if one.outputs and one.is_on_gpu)
+
+    def noted(definition: Any, graph: Any) -> None:
+        folding.set_aside(definition, graph)
+        names.extend(node.name for node in definition.node if node.op == folding._STAND_IN)
+
+    names: list[str] = []
+    computed = kinds()
+    monkeypatch.setattr(folding, "_LARGE", 1024)
+    monkeypatch.setattr(graphs, "set_aside", noted)
+    assert kinds() == computed
+    assert [name.rpartition("/")[2] for name in names] == ["LogicalAnd"]
 
 
 def test_of_a_condition_the_branch_counts_whose_sizes_do_not_depend_on_values() -> None:

@@ -136,6 +136,8 @@ def test_no_batch_is_free_where_kernels_bound_the_step() -> None:
 
 def test_no_batch_is_free_where_each_example_launches_operations() -> None:
     assert free_batch(steps_of(dense(64, layers=100)), steps_of(dense(128, layers=200)), (64, 128), H200) is None
+    assert Timing(dense(64, layers=100), dense(128, layers=200)).is_iterated
+    assert not Timing(dense(64, layers=100), dense(128, layers=101)).is_iterated
 
 
 def test_mixed_precision_shortens_what_the_card_bounds() -> None:
