@@ -178,7 +178,7 @@ class Selection:
         def at(key: str) -> Place:
             return Place(settings.source, key)
 
-        self._severity = {self._known(catalogue, word, at("severity")): value for word, value in lint.severity}
+        self._severity = _severities(catalogue, lint, at("severity"))
         on = _selected(catalogue, lint, at)
         off = _ignored(catalogue, lint, at)
         self.codes = frozenset(
@@ -204,11 +204,6 @@ class Selection:
         self._withheld = frozenset(rule.code for rule in self.rules if rule.asks_release) - self.named
         self._subjects: dict[tuple[bool, bool], frozenset[Subject] | None] = {}
         """Subjects by whether they are of tests, and whether the release is known."""
-
-    @staticmethod
-    def _known(catalogue: Catalogue, word: str, place: Place) -> str:
-        (code,) = catalogue.expand([word], place) or [""]
-        return code
 
     def subjects_of(self, path: str, knows_release: bool) -> frozenset[Subject] | None:
         """The words that the rules of a file look for, None if a rule looks at every program.
@@ -258,6 +253,17 @@ def _selected(catalogue: Catalogue, lint: LintSettings, at: Callable[[str], Plac
         if is_held_back and on.get(rule.code, EXACT) < EXACT:
             del on[rule.code]
     return on
+
+
+def _severities(catalogue: Catalogue, lint: LintSettings, place: Place) -> dict[str, str]:
+    """The severities that `severity` sets by code. Of several selectors of a rule the most precise one counts. Raises
+    SettingsError."""
+    found: dict[str, tuple[int, str]] = {}
+    for word, value in lint.severity:
+        for code, weight in catalogue.expand([word], place).items():
+            if code not in found or found[code][0] < weight:
+                found[code] = weight, value
+    return {code: value for code, (_, value) in found.items()}
 
 
 def _ignored(catalogue: Catalogue, lint: LintSettings, at: Callable[[str], Place]) -> dict[str, int]:

@@ -78,7 +78,7 @@ OPTIONS = (
     Option("per-file-ignores", "lint", "rules by pattern", "Rules to disable in files that match a pattern."),
     Option("fixable", "lint", "rules", "Rules whose findings may be fixed."),
     Option("unfixable", "lint", "rules", "Rules whose findings are never fixed."),
-    Option("severity", "lint", "severity by rule", "Severity of a rule: error, warning, info or off."),
+    Option("severity", "lint", "severity by rule", "Severity by rule or prefix: error, warning, info or off."),
     Option(
         "expect", "probe", "expectations", 'Expectations that a run is checked against, such as "ops.on_gpu >= 90%".'
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -14,19 +15,27 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MAX_DOTS = 1_000
-"""Maximum number of dots in a key: tomllib takes quadratic time."""
+MAX_PARTS = 20
+"""Maximum number of parts of a key: tomllib takes quadratic time and memory."""
+
+_TEXTS = re.compile(
+    r"""\"{3}(?:[^"\\]+|\\.|"(?!""))*(?:"{3,5}|\\?\Z)|'{3}(?:[^']+|'(?!''))*(?:'{3,5}|\Z)"""
+    r"""|"(?:[^"\\\n]+|\\[^\n])*"?|'[^'\n]*'?|\#[^\n]*""",
+    re.DOTALL,
+)
+"""Strings and comments. One without an end takes the rest, so that the time is linear."""
+
+_LONG_KEY = re.compile(rf"(?<![\w-])[\w-]+(?:[ \t]*\.[ \t]*[\w-]+){{{MAX_PARTS}}}")
 
 
-def _has_endless_key(text: str) -> bool:
-    rows = (row.split("=") for row in text.split("\n"))
-    return any(part.count(".") > MAX_DOTS for parts in rows for part in parts[:-1] or parts)
+def _has_long_key(text: str) -> bool:
+    return _LONG_KEY.search(_TEXTS.sub("s", text)) is not None
 
 
 def parsed(text: str) -> dict[str, Any]:
     """The table that a TOML document is. Raises ValueError."""
-    if _has_endless_key(text):
-        raise ValueError(f"a key has more than {MAX_DOTS} parts")
+    if _has_long_key(text):
+        raise ValueError(f"a key has more than {MAX_PARTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:

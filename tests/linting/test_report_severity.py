@@ -58,3 +58,22 @@ def test_what_is_legal_is_no_error(program: str, expected: tuple[str, str], tmp_
     asked = Settings(root=str(tmp_path), lint=gpulint.LintSettings(severity=((expected[0], "warning"),)))
     result = gpulint.check_source(program, str(tmp_path / "program.py"), asked)
     assert [one.severity.value for one in findings_of(result)] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ({"GPU1": "error"}, "error"),
+        ({"GPU10": "error", "GPU1": "info", "ALL": "info"}, "error"),
+        ({"hardcoded-device": "error", "GPU10": "info"}, "error"),
+        ({"GPU2": "error"}, "warning"),
+        ({"all": "off"}, None),
+        ({"GPU101": "info", "ALL": "off"}, "info"),
+    ],
+)
+def test_a_prefix_sets_the_severity_of_its_rules(table: dict[str, str], expected: str | None, tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.ones(2)\n")
+    settings = gpulint.Settings(lint=gpulint.LintSettings(severity=tuple(table.items())))
+    found = findings_of(gpulint.check_paths([program], settings))
+    assert [one.severity.value for one in found if one.code == "GPU101"] == ([expected] if expected else [])

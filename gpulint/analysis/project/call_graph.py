@@ -51,6 +51,16 @@ _IMPORTS_BY_NAME = frozenset({"import_module(", ".import_module(", "__import__("
 """Words of code that may import any module by its name."""
 
 
+ALL = "*"
+"""Instead of a name in a node: all definitions and imports of the module, or all methods of the class."""
+
+COMPUTED_IMPORTS = "import *"
+"""Instead of a name in a node: the modules that the module may import by a computed name."""
+
+_MANY = Part(frozenset(), frozenset(), frozenset())
+"""Instead of a part, many: code that may read any of a module's names leads to this one, and this one to them."""
+
+
 class Reach:
     """The parts of a project that the program in a file reaches. `project` records the files that this depends on.
 
@@ -79,8 +89,8 @@ class Reach:
         """Classes that inherit methods of the file's own classes, or are such a class, with the length of the chains of
         bases that were followed from there."""
         self._pending: list[Node] = []
-        self._partial_names: dict[str, list[Node]] = {}
-        """Prefixes and suffixes of method names looked up with `getattr`, with the parts that do so."""
+        self._partial_names: set[str] = set()
+        """Prefixes and suffixes of method names looked up with `getattr`."""
         self._search()
 
     def words(self, in_own_file: bool = False) -> Iterator[frozenset[str]]:
@@ -166,7 +176,8 @@ class Reach:
             return
         if path not in self._parts:
             self._parts[path] = self._modules[path].parts
-        if (part := self._parts[path].get(name)) is None:
+        is_many = name.rpartition(".")[2] in (ALL, COMPUTED_IMPORTS)
+        if (part := _MANY if is_many else self._parts[path].get(name)) is None:
             return
         if by is not None:
             self._leads[node].append(by)
@@ -190,7 +201,8 @@ class Reach:
         if "getattr(" in part.words:
             for piece in part.names:
                 if len(piece) > MIN_PIECE and "_" in (piece[0], piece[-1]) and piece[:2] != "__":
-                    self._partial_names.setdefault(piece, []).append(node)
+                    self._leads["", f"{piece}{ALL}"].append(node)
+                    self._partial_names.add(piece)
         if part.bases is not None:
             self._use_class(module, name, node)
         definition = module.outline.definitions.get(name)
@@ -199,13 +211,16 @@ class Reach:
 
     def _reach_by_partial_names(self) -> None:
         """Reach the methods that are looked up by a part of their names."""
-        for piece, nodes in self._partial_names.items():
-            for name in self._methods:
-                if name not in self._read and (name.startswith(piece) or name.endswith(piece)):
-                    self._read.add(name)
-                    self._leads["", name] += nodes
-                    for method in self._methods[name]:
-                        self._reach(method)
+        lengths = {len(piece) for piece in self._partial_names}
+        for name in self._methods if lengths else ():
+            if name in self._read:
+                continue
+            ends = {end for length in lengths for end in (name[:length], name[-length:])}
+            if pieces := ends & self._partial_names:
+                self._read.add(name)
+                self._leads["", name] += [("", f"{piece}{ALL}") for piece in sorted(pieces)]
+                for method in self._methods[name]:
+                    self._reach(method)
 
     def _use_class(self, module: ModuleNames, name: str, node: Node) -> None:
         """Record that a class is used, and reach those of its methods that may be called."""
@@ -249,8 +264,9 @@ class Reach:
                 other = module_of(self._project, place[0])
                 part = other.parts.get(place[1]) if other is not None else None
                 if other is not None and part is not None:
-                    for variable in part.names.intersection(other.outline.definitions):
-                        self._reach(node, (place[0], variable))
+                    for variable in part.names:
+                        if variable in other.outline.definitions:
+                            self._reach(node, (place[0], variable))
 
 
 def _depths(project: Project, path: str) -> dict[str, int]:
@@ -270,38 +286,52 @@ def _targets(project: Project, module: ModuleNames, name: str, part: Part) -> tu
     """Definitions that the names in a part of a module refer to."""
 
     def find() -> tuple[Node, ...]:
-        return tuple(dict.fromkeys(_named(project, module, part)))
+        return tuple(dict.fromkeys(_named(module, part) if part is not _MANY else _all_of(module, name)))
 
     return project.remembered(("targets", module.path, name), find, module.path)
 
 
-def _named(project: Project, module: ModuleNames, part: Part) -> Iterator[Node]:
-    known, names = module.outline.definitions, part.names
-    places: list[Node] = [(module.path, one) for one in names.intersection(known)]
-    for one in names.intersection(module.bound):
-        places += module.resolve(one)
-    if module.stars:
-        for one in names.difference(known, module.bound):
-            places += module.resolve(one)
+def _named(module: ModuleNames, part: Part) -> Iterator[Node]:
+    known, bound, names = module.outline.definitions, module.bound, part.names
     every = not part.words.isdisjoint(_BY_NAME)
+    imports = not part.words.isdisjoint(_IMPORTS_BY_NAME)
+    picks = every or imports or "getattr(" in part.words
     if every:
-        places += [(module.path, one) for one in known]
-        for one in module.bound:
-            places += module.resolve(one)
-    if not part.words.isdisjoint(_IMPORTS_BY_NAME):
-        places += [(path, "*") for path in module.computed_imports]
-    picks = every or "getattr(" in part.words or not part.words.isdisjoint(_IMPORTS_BY_NAME)
+        yield module.path, ALL
+    if imports:
+        yield module.path, COMPUTED_IMPORTS
     if picks and part.of_class:
-        places += [(module.path, f"{part.of_class}.{one}") for one in known[part.of_class].methods]
+        yield module.path, f"{part.of_class}.{ALL}"
+    places: list[Node] = []
+    has_stars = bool(module.stars)
+    for one in names:
+        if one in known:
+            yield module.path, one
+        elif one in bound or has_stars:
+            places += module.resolve(one)
     entered: set[str] = set()
     while places:
         path, one = places.pop()
-        if one != "*":
+        if one != ALL or picks:
             yield path, one
-        elif path not in entered and (other := module_of(project, path)) is not None:
+        elif path not in entered and (other := module_of(module.project, path)) is not None:
             entered.add(path)
-            for attribute in {*other.outline.definitions, *other.bound} if picks else part.attributes:
+            for attribute in part.attributes:
                 places += other.resolve(attribute)
+
+
+def _all_of(module: ModuleNames, name: str) -> Iterator[Node]:
+    """The parts that one of `_many_parts` stands for."""
+    of_class = name.removesuffix(f".{ALL}")
+    if name == ALL:
+        for one in {*module.outline.definitions, *module.bound}:
+            yield from module.resolve(one)
+    elif name == COMPUTED_IMPORTS:
+        for path in module.computed_imports:
+            yield path, ALL
+    else:
+        for one in module.outline.definitions[of_class].methods:
+            yield module.path, f"{of_class}.{one}"
 
 
 def registers(project: Project, path: str) -> bool:

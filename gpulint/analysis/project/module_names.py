@@ -280,10 +280,10 @@ def may_store(project: Project, node: Node, hops: int) -> bool:
         return True
 
     def find() -> bool:
-        names = identifiers(one.all_words).intersection([*module.outline.definitions, *module.bound])
         return any(
             may_store(project, place, hops - 1)
-            for name in names
+            for name in identifiers(one.all_words)
+            if name in module.outline.definitions or name in module.bound
             for place in module.resolve(name)
             if place != node and _is_function_or_class(project, place)
         )
