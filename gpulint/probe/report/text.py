@@ -170,7 +170,8 @@ def _python_lines(time: TimeSpent) -> list[str]:
     if share < MUCH or not lines:
         return []
     return [
-        f"{located(one.where)} {_OF_PYTHON.get(one.detail, 'Python')} {duration(one.seconds / time.steps)}"
+        f"{located(one.where)} {_OF_PYTHON.get(one.detail, 'Python')} {duration(one.seconds / (one.few or time.steps))}"
+        + (f" in {one.few:,} of {time.steps:,} steps" if one.few else "")
         for one in lines[:MOST_LINES]
         if one.seconds >= MUCH / 2 * time.seconds
     ]

@@ -258,3 +258,11 @@ def test_a_loop_over_a_distributed_dataset_without_a_slow_stage_waits_for_python
 def test_two_loops_that_wait_are_two_pieces_of_advice() -> None:
     time = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE, 6.0), input_at(THERE, 3.0)])
     assert [one.where for one in advise(capture(), (), time)] == [HERE, THERE]
+
+
+def test_waits_of_few_steps_are_no_rate() -> None:
+    each = [one._replace(parts={"input": 2.9 if one.number in (1, 40, 80) else 0.003}) for one in WAITING.each]
+    seen = capture(executions=built(("MapDataset", THERE)))
+    assert first(replace(WAITING, each=tuple(each)), seen).evidence == (
+        "3 of 100 steps waited for most of it, 2.9 s each."
+    )
