@@ -266,3 +266,15 @@ def test_waits_of_few_steps_are_no_rate() -> None:
     assert first(replace(WAITING, each=tuple(each)), seen).evidence == (
         "3 of 100 steps waited for most of it, 2.9 s each."
     )
+
+
+def test_folds_with_several_epochs_each_are_not_to_be_one_call_of_fit() -> None:
+    """Each fold needs its own pipeline; those of its later epochs are not needed."""
+    seen = capture(data=Counter({Data(HERE, "arrays", 0, 32): 4}))
+    lines = [*opened(HERE, 12), PartAt("trace", HERE, 1.0, 12, "Dataset_map")]
+    folds = [phase(f"epoch {number}", HERE) for _ in range(4) for number in (1, 2, 3)]
+    one = first(spent({"input": 4.0, "trace": 1.0, "launch": 1.0}, by_line=lines, phases=folds), seen)
+    assert one.text == "each epoch reopens the pipeline"
+    alone = [phase("epoch 1", HERE) for _ in range(4)]
+    once = first(spent({"input": 4.0, "trace": 1.0, "launch": 1.0}, by_line=lines, phases=alone), seen)
+    assert once.text == "each of the 4 calls of `fit` builds its own pipeline"

@@ -328,6 +328,14 @@ def test_without_a_gpu_nothing_falls_back() -> None:
     assert "no-cpu-fallback" not in said(Capture(logical=("CPU:0",), executions=ran("MatMul", "", "CPU:0")))
 
 
+def test_what_a_strategy_requests_is_no_fault_of_the_program() -> None:
+    """It requests its device for everything that a replica runs."""
+    strategy = Strategy(1, "MirroredStrategy", ("GPU:0",), 1, None)
+    executions = ran("DecodePng", "GPU:0", "CPU:0", "string")
+    capture = Capture(logical=("CPU:0", "GPU:0"), executions=executions, strategies=[strategy])
+    assert said(capture).get("no-cpu-fallback") == (Status.WARN, "GPU105")
+
+
 TWO = Strategy(1, "MirroredStrategy", ("CPU:0", "CPU:1"), 2, MADE)
 
 

@@ -59,7 +59,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if one.name == "input":
             lines[one.where].append(one)
     for where, of_line in lines.items():
-        if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
+        if (calls := _fits(observed, where)) >= MANY and _epochs(observed, where) <= calls:
             if not new_traces(observed, where):  # a pipeline for each model is needed
                 yield _rebuilt(observed, where, calls, of_line)
             continue
@@ -130,6 +130,11 @@ def _fits(observed: Observed, where: Where | None) -> int:
     return sum(number for one, number in observed.capture.data.items() if one.where == where)
 
 
+def _epochs(observed: Observed, where: Where | None) -> int:
+    """Number of epochs that calls of `fit` on a line trained: each of a few folds or models has several."""
+    return sum(one.where == where and one.name.startswith("epoch ") for one in observed.time.phases)
+
+
 def _in_evaluations(observed: Observed, where: Where | None, detail: str) -> tuple[float, int]:
     """Seconds and number of the openings or ends of pipelines of a line during evaluations and predictions."""
     capture = observed.capture
@@ -184,7 +189,7 @@ def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) ->
     closes = any(one.detail == CLOSE for one in between)
     what = "Closing one and opening the next" if closes else "Opening one"
     took = f"{what} took {duration(seconds / opened)}" + (f" each time, {again:,} times" if again > 1 else "")
-    epochs = sum(one.where == where and one.name.startswith("epoch ") for one in phases)
+    epochs = _epochs(observed, where)
     if fits and again > epochs - fits > 0:  # Keras opens several for each epoch
         what = "Closing and opening" if closes else "Opening"
         took = f"{what} pipelines took {duration(saved / (epochs - fits))} per epoch"

@@ -107,5 +107,5 @@ def _candidate(
     time, steps = observed.time, max(observed.time.steps, 1)
     took = f"It takes {duration(seconds / steps)} of a {duration(time.seconds / steps)} step{most}."
     if few:
-        took = f"It takes {duration(seconds / few)} in {few:,} of {steps:,} steps{most}."
+        took = f"It takes {duration(seconds / few)} each time, in {few:,} of {steps:,} steps{most}."
     return Candidate("slow-python", where, text, took, fix, {"python": seconds})
