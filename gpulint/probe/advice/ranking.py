@@ -20,7 +20,7 @@ input."""
 ERRORS = 3
 """Number of standard errors of the time that a gain must exceed: a smaller one may be chance."""
 
-REHEARSED = ("idle-device", "copies")
+REHEARSED = ("idle-device", "copies", "precision")
 """Causes that a rehearsal shows as GPUs would: they come first there, whatever takes most of its time."""
 
 QUARTILES = 1.349

@@ -11,8 +11,9 @@ from typing import Any
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.passes import Passes
 from gpulint.probe.agent.places import Place, Places
-from gpulint.probe.agent.steps import ByHand, OnStep
+from gpulint.probe.agent.steps import OnStep
 
 EAGER_STEP = "GradientTape.gradient"
 """The function name in records of such steps."""
@@ -23,14 +24,20 @@ class Gradients:
     one (`on_traced`)."""
 
     def __init__(
-        self, places: Places, hooks: Hooks, fault: Guard, on_step: OnStep, on_traced: Callable[[Any], None]
+        self,
+        places: Places,
+        hooks: Hooks,
+        fault: Guard,
+        on_step: OnStep,
+        on_traced: Callable[[Any], None],
+        passes: Passes,
     ) -> None:
         self._places, self._hooks, self._on_step = places, hooks, on_step
         self._traced = guarded("training steps", fault, on_traced)
         self._note = guarded("eager steps", fault, self._step)
         self._guard = fault
         self._last: dict[Place | None, tuple[float, float]] = {}
-        self._by_hand = ByHand()
+        self._passes = passes
         self._requested: Callable[[], str] = str
 
     def watch(self, tensorflow: Any, internals: Internals) -> None:
@@ -52,7 +59,7 @@ class Gradients:
 
     def _step(self) -> None:
         place, now, own = self._places.here(), time.perf_counter(), self._guard.own()
-        if not self._by_hand.begins_step(place, self._requested()):
+        if not self._passes.begins_step(EAGER_STEP, place, place, self._requested()):
             return
         before, own_before = self._last.get(place, (now, own))
         self._last[place] = now, own

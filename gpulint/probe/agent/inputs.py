@@ -17,6 +17,7 @@ from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holder, Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals, IteratorModel
+from gpulint.probe.agent.passes import Passes
 from gpulint.probe.agent.pipelines import Pipelines
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.replicas import split
@@ -57,9 +58,16 @@ class Inputs:
     """
 
     def __init__(
-        self, places: Places, hooks: Hooks, fault: Guard, states: States, pipelines: Pipelines, holders: Holders
+        self,
+        places: Places,
+        hooks: Hooks,
+        fault: Guard,
+        states: States,
+        pipelines: Pipelines,
+        holders: Holders,
+        passes: Passes,
     ) -> None:
-        self._places, self._hooks, self._states = places, hooks, states
+        self._places, self._hooks, self._states, self._passes = places, hooks, states, passes
         self._pipelines, self._holders = pipelines, holders
         self._internals: Internals | None = None
         self.stages = Tally("stages")
@@ -130,6 +138,7 @@ class Inputs:
                 if entered:
                     states.leave()
             loop.taken += 1
+            self._passes.takes_element(sys._getframe(1))
             if divides and not loop.of_library:
                 self._note(loop, element)
             if loop.taken in SAMPLED:

@@ -17,6 +17,7 @@ from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.local_input import LocalInput
 from gpulint.probe.agent.models import Models
+from gpulint.probe.agent.passes import Passes
 from gpulint.probe.agent.pipelines import Pipelines
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.reads import Reads
@@ -47,6 +48,7 @@ class Observers:
         steps: Callable[[], int],
         eager: Callable[[], int],
         holders: Holders,
+        passes: Passes,
     ) -> None:
         self._writer = writer
         self._environment = Environment(writer, hooks)
@@ -56,9 +58,9 @@ class Observers:
         self._local_input = LocalInput(places, hooks, fault, states)
         self._hooks = hooks
         self._saves = Saves(places, hooks, states)
-        self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
+        self._gradients = Gradients(places, hooks, fault, on_step, on_traced, passes)
         self._pipelines = Pipelines(writer, places, hooks, fault)
-        self._inputs = Inputs(places, hooks, fault, states, self._pipelines, holders)
+        self._inputs = Inputs(places, hooks, fault, states, self._pipelines, holders, passes)
         self._garbage = Garbage(states, self._inputs)
         self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
         self.function_began, self.function_ended = self._inputs.function_began, self._inputs.function_ended

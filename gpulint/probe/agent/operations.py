@@ -27,9 +27,10 @@ from gpulint.probe.agent.operation_records import (
     graph_of,
     is_of_pipeline,
 )
+from gpulint.probe.agent.passes import Passes
 from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.sites import UNCHECKED, Located, Seen, Sites
-from gpulint.probe.agent.steps import Again, ByHand, OnStep
+from gpulint.probe.agent.steps import Again, OnStep
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
@@ -78,6 +79,7 @@ class Operations:
         on_first_run: Callable[[str, Place | None], None],
         containing: set[str],
         holders: Holders,
+        passes: Passes,
     ) -> None:
         self._internals = internals
         self._places = places
@@ -140,7 +142,7 @@ class Operations:
         again."""
         self._last: dict[str, tuple[float, float]] = {}
         """Function → when its last step ended, and the agent's own time by then."""
-        self._by_hand = ByHand()
+        self._passes = passes
         self._is_live = False
         self._blocks: tuple[Block, ...] = ()
         """The running blocks."""
@@ -431,7 +433,7 @@ class Operations:
     def _step(self, function: str, place: Place | None, now: float) -> tuple[str, Place | None, float, float] | None:
         """A function that takes gradients has ended. Returns the arguments of `on_step` if it was a training step, not
         the share of another GPU in one."""
-        if not self._by_hand.begins_step(function, self._internals.requested.get(get_ident(), "")):
+        if not self._passes.begins_step(function, place, function, self._internals.requested.get(get_ident(), "")):
             return None
         own = self._own()
         before, own_before = self._last.get(function, (now, own))

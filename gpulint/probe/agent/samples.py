@@ -28,15 +28,17 @@ TRAINING, OUTSIDE, LOOKED = "training", "outside", "looked"
 class Samples:
     """Samples the stacks of all threads from a separate thread, once training has begun.
 
-    Rows of [file, row, state of the training thread, its kind of work, thread, samples]: the line of a thread outside
-    is one of the program's that runs in a pipeline, in the workers of a `PyDataset` or the like.
+    Rows of [file, row, state of the training thread, its kind of work, thread, samples, steps with one]: the line of a
+    thread outside is one of the program's that runs in a pipeline, in the workers of a `PyDataset` or the like.
     """
 
     def __init__(self, places: Places, states: States, fault: Guard) -> None:
         self._places, self._states = places, states
         self._seen = Tally("samples")
-        self._fresh: deque[tuple[float, Place | None, tuple[str, str, str]]] = deque(maxlen=MOST)
+        self._fresh: deque[tuple[float, float, Place | None, tuple[str, str, str]]] = deque(maxlen=MOST)
         """Samples since the last step: those after the last one are not part of the training."""
+        self._steps: dict[tuple[Place | None, tuple[str, str, str]], float] = {}
+        """The end of the step before the last sample of a line."""
         self._stopped = threading.Event()
         self._look = guarded("samples", fault, self._sample)
         self._thread: threading.Thread | None = None
@@ -69,14 +71,16 @@ class Samples:
                     self._add(place, state, detail, OUTSIDE)
 
     def _add(self, place: Place | None, state: int, detail: str, thread: str) -> None:
-        self._fresh.append((time.perf_counter(), place, (STATES[state], detail, thread)))
+        self._fresh.append((time.perf_counter(), self._states.last, place, (STATES[state], detail, thread)))
 
     def write(self, writer: Writer) -> None:
         """Writes the samples up to the last step, since the last time."""
         last = self._states.last
         while self._fresh and self._fresh[0][0] <= last:
-            _, place, key = self._fresh.popleft()
-            self._seen.count(place, *key)
+            _, step, place, key = self._fresh.popleft()
+            is_another = self._steps.get((place, key)) != step
+            self._steps[place, key] = step
+            self._seen.add(place, *key, numbers=(1, is_another))
         self._seen.write(writer)
 
     def _working(self, frame: FrameType) -> Place | None:

@@ -95,12 +95,11 @@ class Session:
         self._memory = MemoryWriter(self._writer)
         self._simulation: Simulation | None = None
         self._holders = Holders()
-        self._steps = Steps()
-        self._again = Again(step=0)
-        """When the next training step is to be examined."""
+        self._again = Again(step=0)  # when the next training step is to be examined
         self._last_step = options.warmup + options.steps if options.steps else 0
         """The training step after which the program is ended, 0 for none."""
         self._states = States()
+        self._steps = Steps(self._states, self._places)
         self._launches = Launches(self._places, self._states)
         self._tracings = Tracings(self._places, self._states, self.fault, self._calls.compiled)
         self._samples = Samples(self._places, self._states, self.fault)
@@ -116,6 +115,7 @@ class Session:
             lambda: self._steps.taken,
             lambda: self._operations.eager if self._operations is not None else 0,
             self._holders,
+            self._steps.passes,
         )
         self._variables = Variables(
             lambda: self._steps.taken + self._observers.calls, self._variable_made, self._holders
@@ -241,6 +241,7 @@ class Session:
             self._tracings.first_run,
             self._tracings.containing,
             self._holders,
+            self._steps.passes,
         )
         self._operations.compiled = self._calls.compiled
         self._operations.called_from = partial(self._states.place_in, LAUNCH)

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from gpulint.probe.agent.places import Place
+from gpulint.probe.agent.passes import Passes
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.states import States
 from gpulint.probe.agent.writer import Writer
 
 FEW = 30
@@ -35,24 +37,6 @@ class Again(NamedTuple):
         return Again(min(self.step, other.step), min(self.time, other.time))
 
 
-class ByHand:
-    """Tells the calls that belong to one step of a program that divides its batches itself: it calls one function on
-    each of several devices, one after the other."""
-
-    def __init__(self) -> None:
-        self._devices: dict[object, tuple[set[str], set[str]]] = {}
-        """Function → the devices requested for it in the step before, and in the current one so far."""
-
-    def begins_step(self, function: object, device: str) -> bool:
-        """Whether a call of a function is the first of a step: its device has had its share, or all have."""
-        before, now = self._devices.get(function, (set(), set()))
-        if device in now or now == before:
-            self._devices[function] = now, {device}
-            return True
-        now.add(device)
-        return False
-
-
 class _Fresh:
     """Unwritten steps of one function and line: end and seconds of each; how many followed more than FEW eager
     operations, and the number of these operations."""
@@ -68,7 +52,8 @@ class _Fresh:
 class Steps:
     """Counts steps by function and calling line."""
 
-    def __init__(self) -> None:
+    def __init__(self, states: States, places: Places) -> None:
+        self.passes = Passes(states, places)
         self.taken = 0
         """Steps of all functions so far."""
         self.ended = 0.0
@@ -104,6 +89,9 @@ class Steps:
         """Writes the steps since the last time."""
         with self._lock:  # two threads write; the second sum continues the first
             fresh = self._summed()
+            merged = self.passes.take()
+        for name, where in merged.keys() - fresh.keys():
+            writer.write("steps", name=name, where=where, count=0, merged=merged[name, where])
         for (name, where), one in fresh.items():
             lasted = [seconds for _, seconds in one.steps]
             each = one.steps[: max(0, EACH - self._told)]
@@ -113,6 +101,7 @@ class Steps:
                 name=name,
                 where=where,
                 count=len(lasted),
+                merged=merged[name, where],
                 seconds=round(sum(lasted), 6),
                 slowest=round(max(lasted), 6),
                 busy=[one.busy, one.operations],

@@ -87,12 +87,14 @@ class Tracings:
         def created(function_type: Any, context: Any, graph: Any, options: Any, *rest: Any) -> Any:
             if states.is_here and states.state == INPUT:  # TensorFlow's own, for the iterator of a strategy
                 return create(function_type, context, graph, options, *rest)
-            again = self.retraces.note(function_type, options)
+            own = self._places.of_function(getattr(options, "python_function", None))
+            is_part = own is None and states.is_here and states.state == TRACE  # a library's, within another trace
+            again = not is_part and self.retraces.note(function_type, options)
             name = str(getattr(options, "name", ""))
             if states.is_here and self._again:
                 self._traced_again[name] = True
                 return create(function_type, context, graph, options, *rest)
-            place = self._places.of_function(getattr(options, "python_function", None)) or self._places.here()
+            place = own or self._places.here()
             if not states.enter(TRACE, place, name):
                 return create(function_type, context, graph, options, *rest)
             around, self._inner = self._inner, 0.0

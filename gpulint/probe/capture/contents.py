@@ -186,6 +186,7 @@ class Capture:
     stage_times: dict[tuple[Where | None, str], StageTime] = field(default_factory=dict)
     """(line that reads, name of the stage) → the stage, as tf.data measured it."""
     samples: Counter[Sampled] = field(default_factory=Counter)
+    sampled_steps: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None
     """The part of the run that TensorFlow's profiler traced."""
     stack: tuple[Frame, ...] = ()

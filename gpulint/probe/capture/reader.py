@@ -368,16 +368,17 @@ def _steps(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     before = capture.steps.get(key, none)
     capture.steps[key] = before._replace(
         taken=before.taken + record["count"],
-        seconds=before.seconds + record["seconds"],
-        slowest=max(before.slowest, record["slowest"]),
+        seconds=before.seconds + record.get("seconds", 0.0),
+        slowest=max(before.slowest, record.get("slowest", 0.0)),
         busy=before.busy + busy,
         operations=before.operations + operations,
+        merged=before.merged + record.get("merged", 0),
     )
     capture.taken[capture.phase] += record["count"]
     each = record.get("each", [])
     capture.timeline += [Happened(t, none, seconds=seconds) for t, seconds in each]
     if more := record["count"] - len(each):
-        rest = max(0.0, record["seconds"] - sum(seconds for _, seconds in each))
+        rest = max(0.0, record.get("seconds", 0.0) - sum(seconds for _, seconds in each))
         capture.timeline.append(Happened(record.get("ended", _at(record)), none, more, rest))
 
 
@@ -512,8 +513,10 @@ def _stage_times(capture: Capture, record: dict[str, Any], files: _Files) -> Non
 
 
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    for file, row, *work, count in record["rows"]:
-        capture.samples[Sampled(_place(files, file, row), *work)] += count
+    for file, row, state, detail, thread, count, *steps in record["rows"]:  # early captures do not tell the steps
+        sampled = Sampled(_place(files, file, row), state, detail, thread)
+        capture.samples[sampled] += count
+        capture.sampled_steps[sampled] += sum(steps)
 
 
 def _window(capture: Capture, record: dict[str, Any], files: _Files) -> None:

@@ -252,7 +252,8 @@ class Pace(NamedTuple):
 
 class Steps(NamedTuple):
     """Training steps of one line. `seconds` is their total. `busy`: steps preceded by more than a few eager
-    operations since the previous one; `operations`: the number of these."""
+    operations since the previous one; `operations`: the number of these; `merged`: calls that were part of a step that
+    had already begun."""
 
     name: str
     where: Where | None
@@ -261,6 +262,7 @@ class Steps(NamedTuple):
     slowest: float
     busy: int = 0
     operations: int = 0
+    merged: int = 0
 
 
 class Happened(NamedTuple):

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gpulint.probe.capture.records import Execution, Node, Where
-from gpulint.probe.expectations.expectation import Expectation, Run, held, violated
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
 from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_heavy, reason
 
 _ID = "no-cpu-fallback"
@@ -15,7 +15,7 @@ _EXPECTED = "on a GPU"
 
 def check(run: Run) -> Iterator[Expectation]:
     """Unexplained heavy operations on the host of a machine with a GPU, by line; and operations that were requested
-    on a GPU and have no kernel for it."""
+    on a GPU and have no kernel for it, which only the program itself is wrong to request."""
     capture = run.capture
     if not has_gpu(capture):
         return
@@ -34,6 +34,12 @@ def check(run: Run) -> Iterator[Expectation]:
     for (where, why, requested), ops in lost.items():
         pinned = requested.startswith("GPU")
         named = ", ".join(op for op, _ in ops.most_common(3))
+        by_strategy = any(requested in one.devices for one in capture.strategies)
+        fix = "look for what keeps it there: a variable or a table on the host, or soft placement"
+        if why:
+            fix = "use an operation, or a dtype, that has a GPU kernel"
+            fix = fix if by_strategy else f"leave it out of the `tf.device` scope, or {fix}"
+        is_asked_for = pinned and not by_strategy  # a strategy asks for all operations of its replicas
         yield violated(
             _ID,
             f"{named} asked for {requested}" if pinned else named,
@@ -41,9 +47,8 @@ def check(run: Run) -> Iterator[Expectation]:
             f"{sum(ops.values())} on the host" + (f": {why}" if why else ", for no known reason"),
             code="GPU105" if why.startswith(NO_KERNEL) else "",
             where=where,
-            fix="leave it out of the `tf.device` scope, or use an operation that has a GPU kernel"
-            if why
-            else "look for what keeps it there: a variable or a table on the host, or soft placement",
+            fix=fix,
+            level=Level.ERROR if is_asked_for or not why else Level.WARN,
         )
     if on_gpu and not lost:
         yield held(_ID, "heavy operations", _EXPECTED, f"{on_gpu} on a GPU, none on the host without a reason")

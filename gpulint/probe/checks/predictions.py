@@ -9,12 +9,16 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.reached import Reached
+from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.time_words import percent
 from gpulint.probe.measures.training_time import training_time
 from gpulint.probe.measures.waiting import MODERATE
 from gpulint.probe.verdicts import VERDICTS, inputs
 
 _ID = "prediction"
+
+READS = ("GPU501", "GPU502")
+"""Rules about reads of tensors."""
 
 SHOWN = 8
 """Limit of findings that were not reached and are named."""
@@ -68,6 +72,9 @@ def _unjudged(finding: Finding, run: Run, reached: Reached) -> str:
     """Why a finding is neither confirmed nor refuted."""
     is_of_input = finding.code in inputs.VERDICTS
     spans = [finding.span, *(one.span for one in finding.related if is_of_input)]  # the `fit` that reads a loader
+    is_on_host = bool(run.capture.simulated) or not has_gpu(run.capture)
+    if finding.code in READS and run.capture.steps and is_on_host and reached.has(finding.span):
+        return "not seen: NumPy reads tensors in host memory directly; on a GPU, each read waits for the device"
     if not any(map(reached.ran, spans)):
         return "not exercised by this run"
     time = training_time(run.capture)

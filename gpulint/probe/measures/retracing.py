@@ -92,6 +92,6 @@ def is_recreated(function: Function, capture: Capture, most: int) -> bool:
     """Whether a function is created for each call: more than `most` functions of its code ran only once. The objects of
     a class and the folds of a validation have a function each, too, but that runs more often."""
     again = sum(count for one, count in causes_of(function.name, capture).items() if one.cause == "function")
-    steps = sum(one.taken for one in capture.steps.values() if one.name == function.name)
+    steps = sum(one.taken + one.merged for one in capture.steps.values() if one.name == function.name)
     runs = function.runs + steps
     return again >= most and 0 < runs <= function.made

@@ -13,6 +13,7 @@ from math import ceil
 from statistics import median
 from typing import NamedTuple
 
+from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.graphs import STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Inside, Where
@@ -34,6 +35,10 @@ PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "che
 
 ROUNDING = 1e-4
 """Share of the time that may be missing from the sum of the parts without being "other"."""
+
+LASTING = 3
+"""Samples of a line in a step from which it is known in how many steps it works: a shorter piece of work is not sampled
+in each."""
 
 LOOP = "loop"
 """The name of a stage that is one pass over a dataset."""
@@ -59,13 +64,15 @@ class Part(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class PartAt:
     """Time that a line spent in a part: `detail` names the operation or kind of work ("read", "callback", a
-    function)."""
+    function). `few`: the number of steps that it is work of, if they are a minority, as the last ones of epochs are;
+    else 0."""
 
     name: str
     where: Where | None
     seconds: float
     count: int
     detail: str
+    few: int = 0
 
 
 class StepTime(NamedTuple):
@@ -262,22 +269,33 @@ def _sum(spans: Iterable[Span]) -> dict[str, float]:
 def _by_line(capture: Capture, time: TrainingTime) -> Iterator[PartAt]:
     """Time that each line spent in each part. For Python itself, it is estimated from samples."""
     lines: dict[str, Counter[Where | None]] = defaultdict(Counter)
+    steps: dict[tuple[str, Where | None], int] = {}
     for sample, count in capture.samples.items():
         if sample.thread == "training":
             lines[sample.detail][sample.where] += count
+            steps[sample.detail, sample.where] = capture.sampled_steps[sample]
     shared = Counter(detail for where, state, detail in time.work if state == PYTHON and where is not None)
     for (where, state, detail), (seconds, times) in time.work.items():
         if state not in PARTS or seconds <= 0:
             continue
         sampled = lines[detail] if state == PYTHON else None
         if not sampled or shared[detail] > 1:  # samples do not tell which of these lines they belong to
-            yield PartAt(state, where, seconds, int(times), detail)
+            yield PartAt(state, where, seconds, int(times), detail, _if_few(int(times), None, time.taken))
         elif where is None:
             total = sum(sampled.values())
             for line, count in sampled.items():
-                yield PartAt(state, line, seconds * count / total, count, detail or "code")
+                few = _if_few(steps[detail, line], count, time.taken)
+                yield PartAt(state, line, seconds * count / total, count, detail or "code", few)
         else:
-            yield PartAt(state, sampled.most_common(1)[0][0] or where, seconds, int(times), detail)
+            line = sampled.most_common(1)[0][0] or where
+            yield PartAt(state, line, seconds, int(times), detail, _if_few(int(times), None, time.taken))
+
+
+def _if_few(times: int, samples: int | None, steps: int) -> int:
+    """How often a line worked, if in a minority of the steps; of work that was only sampled, if it lasted for several
+    samples."""
+    is_seen = samples is None or samples >= LASTING * times
+    return times if is_seen and 2 * times <= steps else 0
 
 
 def _on_devices(capture: Capture, spent: Mapping[str, float]) -> Iterator[PartAt]:
@@ -318,8 +336,10 @@ def _operations_per_step(capture: Capture, time: TrainingTime) -> float | None:
     names = {name for name, _ in capture.steps}
     traces = sum(one.traces for one in capture.functions.values() if one.name in names and one.graph)
     nodes = sum(count for node, count in capture.nodes.items() if node.part == STEP and node.op not in _ENDS)
+    calls = sum(one.taken + one.merged for one in capture.steps.values() if one.name != EAGER_STEP)
+    steps = sum(one.taken for one in capture.steps.values())
     eager = sum(one.eager for one in time.parts) / time.taken
-    return (nodes / traces if traces else 0.0) + eager or None
+    return (nodes / traces * calls / steps if traces and steps else 0.0) + eager or None
 
 
 def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None) -> float | None:

@@ -164,15 +164,20 @@ def _step(report: RunReport, width: int, color: bool) -> Iterator[Text]:
 
 
 def _python_lines(time: TimeSpent) -> list[str]:
-    """The lines of Python that take most time between steps, if that is a large part. No cause tells them."""
+    """The lines of Python that take most time between steps, if that is a large part, as no cause tells them; and what
+    other lines do in few steps, such as writing a checkpoint."""
     share = next((part.share for part in time.parts if part.name == "python"), 0.0)
-    lines = [one for one in time.by_line if one.name == "python" and one.where is not None]
-    if share < MUCH or not lines:
-        return []
+    names = {"checkpoint"} | ({"python"} if share >= MUCH else set())
+    lines = [one for one in time.by_line if one.name in names and one.where is not None]
+    lines = [one for one in lines[:MOST_LINES] if one.seconds >= MUCH / 2 * time.seconds]
     return [
-        f"{located(one.where)} {_OF_PYTHON.get(one.detail, 'Python')} {duration(one.seconds / time.steps)}"
-        for one in lines[:MOST_LINES]
-        if one.seconds >= MUCH / 2 * time.seconds
+        f"{located(one.where)} {_OF_PYTHON.get(one.detail, PARTS[one.name])} "
+        + (
+            f"{duration(one.seconds / one.few)} in {one.few:,} of {time.steps:,} steps"
+            if one.few
+            else duration(one.seconds / time.steps)
+        )
+        for one in lines
     ]
 
 

@@ -177,7 +177,7 @@ def _applied_each_time(finding: Finding, capture: Capture) -> Verdict | None:
         for ran, count in capture.executions.items()
         if ran.op == "AssignAddVariableOp" and is_in(ran.where, finding.span)
     )
-    taken = sum(steps.taken for (name, _), steps in capture.steps.items() if name == EAGER_STEP)
+    taken = sum(steps.taken + steps.merged for (name, _), steps in capture.steps.items() if name == EAGER_STEP)
     if applied and applied == taken:
         return Verdict(True, f"{taken} gradients were computed, and all {applied} were applied one by one")
     return None

@@ -188,3 +188,12 @@ def test_gpus_beside_those_of_a_strategy_are_to_be_added_to_it() -> None:
     one = first(spent({"launch": 10.0}), seen)
     assert (one.where, one.text) == (THERE, "GPU:2 has no work")
     assert one.fix.startswith("Add them to the devices of `MirroredStrategy`, or pass none, which takes all, or hide")
+
+
+def test_float64_on_simulated_gpus_does_not_depend_on_the_time_of_cpus() -> None:
+    """Waiting takes most of the time of this rehearsal."""
+    time = spent({"input": 95.0, "launch": 5.0})
+    assert "precision" not in [one.cause for one in advise(heavy("float64"), (), time)]
+    rehearsed = replace(heavy("float64"), simulated=1)
+    assert first(time, rehearsed).cause == "precision"
+    assert "precision" not in [one.cause for one in advise(replace(heavy("float32"), simulated=1), (), time)]

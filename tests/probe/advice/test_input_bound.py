@@ -258,3 +258,23 @@ def test_a_loop_over_a_distributed_dataset_without_a_slow_stage_waits_for_python
 def test_two_loops_that_wait_are_two_pieces_of_advice() -> None:
     time = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE, 6.0), input_at(THERE, 3.0)])
     assert [one.where for one in advise(capture(), (), time)] == [HERE, THERE]
+
+
+def test_waits_of_few_steps_are_no_rate() -> None:
+    each = [one._replace(parts={"input": 2.9 if one.number in (1, 40, 80) else 0.003}) for one in WAITING.each]
+    seen = capture(executions=built(("MapDataset", THERE)))
+    assert first(replace(WAITING, each=tuple(each)), seen).evidence == (
+        "3 of 100 steps waited for most of it, 2.9 s each."
+    )
+
+
+def test_folds_with_several_epochs_each_are_not_to_be_one_call_of_fit() -> None:
+    """Each fold needs its own pipeline; those of its later epochs are not needed."""
+    seen = capture(data=Counter({Data(HERE, "arrays", 0, 32): 4}))
+    lines = [*opened(HERE, 12), PartAt("trace", HERE, 1.0, 12, "Dataset_map")]
+    folds = [phase(f"epoch {number}", HERE) for _ in range(4) for number in (1, 2, 3)]
+    one = first(spent({"input": 4.0, "trace": 1.0, "launch": 1.0}, by_line=lines, phases=folds), seen)
+    assert one.text == "each epoch reopens the pipeline"
+    alone = [phase("epoch 1", HERE) for _ in range(4)]
+    once = first(spent({"input": 4.0, "trace": 1.0, "launch": 1.0}, by_line=lines, phases=alone), seen)
+    assert once.text == "each of the 4 calls of `fit` builds its own pipeline"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpulint.probe.advice.advise import advise
-from gpulint.probe.capture.records import EagerCost, Execution, Steps, Where
+from gpulint.probe.capture.records import EagerCost, Execution, Steps, Strategy, Where
 from gpulint.probe.measures.time_spent import PartAt
 from tests.probe.advice.seen import FITTED, HERE, OTHER, THERE, capture, eager, finding, first
 from tests.probe.advice.times import spent
@@ -37,6 +37,15 @@ def test_on_a_cpu_only_operations_that_do_nothing_are_launch_bound() -> None:
     assert "On a GPU" in one.evidence
     large = spent({"launch": 50.0}, operations=8000, launch_cost=60e-6)
     assert not advise(capture(logical=("CPU:0",)), (), large)
+
+
+def test_keras_3_compiles_the_step_of_fit_on_a_gpu_itself() -> None:
+    small = spent({"launch": 5.0}, operations=8000, launch_cost=6e-6)
+    fit = replace(FITTED, logical=("CPU:0",), keras="3.15.1")
+    assert not advise(fit, (), small)
+    assert advise(replace(fit, keras="2.21.0"), (), small), "legacy Keras does not"
+    strategy = Strategy(1, "MirroredStrategy", ("CPU:0",), 1, HERE)
+    assert advise(replace(fit, strategies=[strategy]), (), small), "nor does Keras under a strategy"
 
 
 def test_few_operations_are_not_launch_bound() -> None:

@@ -185,3 +185,15 @@ def test_checkpoints_and_summaries_are_advised_apart() -> None:
     assert [(one.cause, one.where) for one in advice] == [("checkpoints", HERE), ("checkpoints", THERE)]
     assert "async" in advice[0].fix
     assert "every hundred steps" in advice[1].fix
+
+
+def test_what_python_does_once_an_epoch_is_no_work_of_each_step() -> None:
+    drawing = PartAt("python", THERE, 6.0, 300, "code", few=3)
+    one = first(spent({"python": 6.0, "launch": 4.0}, by_line=[drawing]), capture())
+    assert (one.cause, one.where, one.seconds) == ("slow-python", THERE, 6.0)
+    assert one.evidence == "It takes 2.0 s each time, in 3 of 100 steps."
+    assert one.fix == "Do it less often, or in a separate thread."
+    callback = PartAt("python", HERE, 6.0, 3, "Drawing.on_epoch_end", few=3)
+    assert first(spent({"python": 6.0, "launch": 4.0}, by_line=[callback]), FITTED).evidence == (
+        "It takes 2.0 s each time, in 3 of 100 steps."
+    )

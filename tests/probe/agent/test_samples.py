@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import threading
 import weakref
 from collections.abc import Iterator
@@ -61,3 +62,19 @@ def test_the_position_keeps_nothing_of_the_frames_it_saw(tmp_path: Path) -> None
     kept = work()
     writer.close()
     assert kept() is None
+
+
+def test_samples_tell_in_how_many_steps_a_line_ran(tmp_path: Path) -> None:
+    states = States()
+    samples = Samples(Places(), states, Guard(failed))
+    for count in (1, 3, 2):
+        states.stepped(0)
+        for _ in range(count):
+            samples._sample()
+    states.stepped(0)
+    writer = Writer(str(tmp_path / "capture.jsonl"))
+    samples.write(writer)
+    writer.close()
+    records = map(json.loads, (tmp_path / "capture.jsonl").read_text().splitlines())
+    (record,) = (one for one in records if one["kind"] == "samples")
+    assert [row[-2:] for row in record["rows"]] == [[6, 3]]

@@ -21,6 +21,7 @@ from gpulint.probe.capture.records import (
     Segment,
     SourceText,
     Split,
+    Steps,
     Strategy,
     Traced,
     Variable,
@@ -327,6 +328,14 @@ def test_without_a_gpu_nothing_falls_back() -> None:
     assert "no-cpu-fallback" not in said(Capture(logical=("CPU:0",), executions=ran("MatMul", "", "CPU:0")))
 
 
+def test_what_a_strategy_requests_is_no_fault_of_the_program() -> None:
+    """It requests its device for everything that a replica runs."""
+    strategy = Strategy(1, "MirroredStrategy", ("GPU:0",), 1, None)
+    executions = ran("DecodePng", "GPU:0", "CPU:0", "string")
+    capture = Capture(logical=("CPU:0", "GPU:0"), executions=executions, strategies=[strategy])
+    assert said(capture).get("no-cpu-fallback") == (Status.WARN, "GPU105")
+
+
 TWO = Strategy(1, "MirroredStrategy", ("CPU:0", "CPU:1"), 2, MADE)
 
 
@@ -446,3 +455,14 @@ def test_findings_that_a_program_which_failed_did_not_reach_are_one_line() -> No
     assert after.status is Status.INCONCLUSIVE
     capture.error = ""
     assert len([one for one in verify(Run(capture, findings)) if one.id == "prediction"]) == 3
+
+
+def test_a_read_by_numpy_is_not_seen_in_host_memory() -> None:
+    """NumPy takes what is in host memory without a call of TensorFlow."""
+    taken = {("train", MADE): Steps("train", MADE, 100, 1.0, 0.1)}
+    unseen = "not seen: NumPy reads tensors in host memory directly; on a GPU, each read waits for the device"
+    assert prediction(Capture(steps=taken, logical=("CPU:0",)), finding("GPU501", 9)).observed == unseen
+    simulated = Capture(steps=taken, logical=("CPU:0", "GPU:0"), simulated=1)
+    assert prediction(simulated, finding("GPU502", 9)).observed == unseen
+    on_gpu = Capture(steps=taken, logical=("CPU:0", "GPU:0"))
+    assert prediction(on_gpu, finding("GPU501", 9)).observed == "not exercised by this run"

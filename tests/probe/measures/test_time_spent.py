@@ -419,3 +419,16 @@ model.fit(data, epochs=3, validation_data=data, callbacks=[Collect()], verbose=0
     (splits,) = splits_by_loop(read(str(tmp_path / "run.jsonl"))).values()
     assert splits[1, 0] == 3, "the last batch of each epoch has one element"
     assert splits[16, 16] == 48, "without those that Keras reads to build the model"
+
+
+@pytest.mark.parametrize(("samples", "steps", "few"), [(300, 3, 3), (300, 200, 0), (3, 3, 0), (300, 0, 0)])
+def test_lines_that_work_in_few_steps_are_told_from_those_of_each(samples: int, steps: int, few: int) -> None:
+    """Work of some milliseconds in each step is not sampled in most of them."""
+    works = (Work(None, "python", "", 6.0, 0),)
+    one = segment(10, 16, 200, python=6.0)._replace(work=works)
+    capture = Capture(segments=[segment(9, 10, 1, python=1.0), one])
+    sampled = Sampled(LINE, "python", "", "training")
+    capture.samples[sampled], capture.sampled_steps[sampled] = samples, steps
+    time = time_spent(capture)
+    assert time is not None
+    assert [(part.where, part.few) for part in time.by_line] == [(LINE, few)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import accumulate, product
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.advice.advice import Candidate, Observed
@@ -38,6 +39,12 @@ FED = 0.2
 LOADING = "GPU406"
 """The rule about Python that makes batches for `fit` in one thread."""
 
+MOST = 0.8
+"""Share of the waits that a few steps make up, and of all waits for input that those for elements do."""
+
+SOME = 0.1
+"""Share of the steps that are a few."""
+
 WITHOUT_STEPS = ("evaluation", "prediction")
 """Phases in which nothing is trained."""
 
@@ -52,7 +59,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if one.name == "input":
             lines[one.where].append(one)
     for where, of_line in lines.items():
-        if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
+        if (calls := _fits(observed, where)) >= MANY and _epochs(observed, where) <= calls:
             if not new_traces(observed, where):  # a pipeline for each model is needed
                 yield _rebuilt(observed, where, calls, of_line)
             continue
@@ -60,8 +67,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         seconds, count = sum(one.seconds for one in for_elements), sum(one.count for one in for_elements)
         seconds *= _own_share(observed, where)
         if count:
-            steps = observed.time.steps
-            evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
+            evidence = _waited(observed, seconds, count)
             at, text, fix, code = _stage(observed, where, seconds / count, count)
             if fix == CACHED and (passes := _passes(observed, where)):
                 seconds *= 1 - 1 / passes  # the first one fills the cache
@@ -72,6 +78,17 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             between = [one for one in of_line if one.detail == OPEN or (one.detail == CLOSE and closes)]
             yield from _reopened(observed, where, between)
             yield from _validated(observed, where)
+
+
+def _waited(observed: Observed, seconds: float, count: int) -> str:
+    """How many steps waited, and how long: if few make up most of it, as where each epoch fills a buffer, those."""
+    steps, each = observed.time.steps, observed.time.each
+    waits = sorted((one.parts.get("input", 0.0) for one in each), reverse=True)
+    total = observed.time.seconds_of("input")
+    few = bisect_left([*accumulate(waits)], MOST * sum(waits)) + 1
+    if len(each) == steps and few <= SOME * steps and seconds >= MOST * total:
+        return f"{few:,} of {steps:,} steps waited for most of it, {duration(sum(waits[:few]) / few)} each."
+    return f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
 
 
 def _own_share(observed: Observed, where: Where | None) -> float:
@@ -111,6 +128,11 @@ def _validated(observed: Observed, where: Where | None) -> Iterator[Candidate]:
 def _fits(observed: Observed, where: Where | None) -> int:
     """Number of calls of `fit` on a line."""
     return sum(number for one, number in observed.capture.data.items() if one.where == where)
+
+
+def _epochs(observed: Observed, where: Where | None) -> int:
+    """Number of epochs that calls of `fit` on a line trained: each of a few folds or models has several."""
+    return sum(one.where == where and one.name.startswith("epoch ") for one in observed.time.phases)
 
 
 def _in_evaluations(observed: Observed, where: Where | None, detail: str) -> tuple[float, int]:
@@ -167,7 +189,7 @@ def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) ->
     closes = any(one.detail == CLOSE for one in between)
     what = "Closing one and opening the next" if closes else "Opening one"
     took = f"{what} took {duration(seconds / opened)}" + (f" each time, {again:,} times" if again > 1 else "")
-    epochs = sum(one.where == where and one.name.startswith("epoch ") for one in phases)
+    epochs = _epochs(observed, where)
     if fits and again > epochs - fits > 0:  # Keras opens several for each epoch
         what = "Closing and opening" if closes else "Opening"
         took = f"{what} pipelines took {duration(saved / (epochs - fits))} per epoch"

@@ -34,7 +34,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     launching, operations = time.seconds_of("launch"), time.operations_per_step
     if eager_steps(capture, rare=False) is not None or not launching:
         return
-    name, where = _function(observed)
+    name, where, is_fit = _function(observed)
     compiled = name in capture.compiled
     told = f"`{name}`" if name else "a step"
     if any(one.busy_share is not None for one in time.devices):
@@ -46,7 +46,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             or f"Launching operations takes {duration(launching / time.steps)} of each step."
         )
         yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": launching})
-    elif operations and operations >= MANY:
+    elif operations and operations >= MANY and not (is_fit and _compiles_itself(capture)):
         each = _unhindered(observed, operations) or time.launch_cost or launching / time.steps / operations
         if each <= SMALL:
             text = f"{told} runs {operations:,.0f} operations that do almost nothing, {duration(each)} each"
@@ -61,13 +61,18 @@ def _unhindered(observed: Observed, operations: float) -> float:
     return launched[len(launched) // FAST] / operations if launched else 0.0
 
 
-def _function(observed: Observed) -> tuple[str, Where | None]:
-    """The step's function, "" inside Keras, and the line that calls it."""
+def _function(observed: Observed) -> tuple[str, Where | None, bool]:
+    """The step's function, "" inside Keras, the line that calls it, and whether that is a `fit`."""
     steps = max(observed.capture.steps.values(), key=lambda one: one.taken, default=None)
     if steps is None:
-        return "", None
+        return "", None, False
     is_fit = any(one.where == steps.where for one in observed.capture.data)
-    return "" if is_fit else steps.name, steps.where
+    return "" if is_fit else steps.name, steps.where, is_fit
+
+
+def _compiles_itself(capture: Capture) -> bool:
+    """Whether `fit` would have XLA compile the step on a GPU: Keras 3 does, but not under a strategy."""
+    return capture.keras.startswith("3") and not capture.strategies
 
 
 def _launched(operations: float | None, cost: float | None) -> str:

@@ -10,6 +10,7 @@ from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS, eager
 from gpulint.probe.agent.graphs import PIPELINE, STEP
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.functions import Function, Functions
+from gpulint.probe.measures.time_spent import PartAt
 from gpulint.probe.measures.time_words import duration, percent
 
 CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
@@ -60,7 +61,7 @@ def _between(observed: Observed) -> Iterator[Candidate]:
     eager = {one.where for one in observed.time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
     aside = fits | eager | eager_lines(observed).keys()
     functions = _called_by_steps(observed)
-    lines: dict[Where | tuple[str, int | None, Function], list[tuple[float, Where]]] = defaultdict(list)
+    lines: dict[Where | tuple[str, int | None, Function], list[PartAt]] = defaultdict(list)
     for one in observed.time.by_line:
         if one.name != "python" or one.where is None:
             continue
@@ -68,20 +69,23 @@ def _between(observed: Observed) -> Iterator[Candidate]:
             fix = "Let this callback do less, or less often."
             if one.where not in fits:
                 fix = "Do it once per epoch, or in a separate thread."
-            yield _candidate(observed, one.where, one.seconds, f"steps wait for `{one.detail}`", fix)
+            yield _candidate(observed, one.where, one.seconds, one.few, f"steps wait for `{one.detail}`", fix)
         elif one.detail == CODE and one.where not in aside:
             around = functions(one.where)
             key = one.where if around is None else (one.where.path, one.where.cell, around)
-            lines[key].append((one.seconds, one.where))
+            lines[key].append(one)
     for key, parts in lines.items():
-        of_line, where = max(parts, key=lambda part: part[0])
-        seconds = sum(each for each, _ in parts)
+        most_of_all = max(parts, key=lambda part: part.seconds)
+        seconds = sum(part.seconds for part in parts)
+        few = max(part.few for part in parts) if most_of_all.few else 0
         text, most = "steps wait for Python on this line", ""
         if len(parts) > 1 and not isinstance(key, Where):
             text = f"steps wait for Python in `{key[2].name}`"
-            most = f", {percent(of_line / seconds)} of it on this line"
+            most = f", {percent(most_of_all.seconds / seconds)} of it on this line"
         fix = "Do it in the input pipeline, less often, or in a separate thread."
-        yield _candidate(observed, where, seconds, text, fix, most)
+        if few:
+            fix = "Do it less often, or in a separate thread."
+        yield _candidate(observed, most_of_all.where, seconds, few, text, fix, most)
 
 
 def _called_by_steps(observed: Observed) -> Callable[[Where], Function | None]:
@@ -97,7 +101,11 @@ def _called_by_steps(observed: Observed) -> Callable[[Where], Function | None]:
     return find
 
 
-def _candidate(observed: Observed, where: Where, seconds: float, text: str, fix: str, most: str = "") -> Candidate:
+def _candidate(
+    observed: Observed, where: Where | None, seconds: float, few: int, text: str, fix: str, most: str = ""
+) -> Candidate:
     time, steps = observed.time, max(observed.time.steps, 1)
     took = f"It takes {duration(seconds / steps)} of a {duration(time.seconds / steps)} step{most}."
+    if few:
+        took = f"It takes {duration(seconds / few)} each time, in {few:,} of {steps:,} steps{most}."
     return Candidate("slow-python", where, text, took, fix, {"python": seconds})
