@@ -149,6 +149,11 @@ class Outline(NamedTuple):
         return any(word not in _HARMLESS and not _IS_AVAILABLE.fullmatch(word) for word in called)
 
     @property
+    def all_imports(self) -> tuple[Imported, ...]:
+        """All imports of the file, those inside functions and classes last."""
+        return (*self.imports, *self.inner_imports)
+
+    @property
     def only_imports(self) -> bool:
         """Whether the module neither calls nor defines anything."""
         return not any(word.endswith("(") for word in self.words)

@@ -129,7 +129,10 @@ class EagerInference(Rule):
         if not called or has_other_backend(plan):
             return
         learning = self._learning(plan)
-        observed, acting = (self._observed(), self._acting()) if learning else (set[int](), set[Site]())
+        played = self._played() if learning else []
+        observed = self._observed() if learning else set[int]()
+        acting = {read.where.caller.definition for read in played}
+        chosen = self._chosen(plan, played)
         steps = {
             (taken.tape.site, taken.site)
             for taken in self.all(events.GradientTaken)
@@ -158,7 +161,8 @@ class EagerInference(Rule):
             loop = _loop(event)
             if loop is None or loop.site in much:
                 continue
-            if not all(_are_apart(event.where, taken.where, loop) for taken in learning[loop.site]):
+            chooses = id(event) in chosen and not any(_is_between(event.site, *step) for step in steps)
+            if not chooses and not all(_are_apart(event.where, taken.where, loop) for taken in learning[loop.site]):
                 continue
             if any(_is_between(loop.site, tape, taken) for tape, taken in steps):
                 continue
@@ -184,7 +188,7 @@ class EagerInference(Rule):
             given = _leaves(event)
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
                 continue
-            acts = event.where.caller.definition in acting
+            acts = chooses or event.where.caller.definition in acting - {None}
             if learning[loop.site] and not (acts or any(is_observed(one) or id(one) in observed for one in given)):
                 continue
             is_data = any(
@@ -266,11 +270,25 @@ class EagerInference(Rule):
             if all(isinstance(leaf, values.Constant) for one in event.inputs for leaf in leaves(one))
         }
 
-    def _acting(self) -> set[Site]:
-        """Functions that read the action with which the program steps an environment, also one of its own classes."""
+    def _played(self) -> list[events.TensorRead]:
+        """Reads of actions with which the program steps an environment, also one of its own classes."""
         played = {read for one in self.all(events.HostValueUsed) if one.by == "step" for read in one.reads}
-        reading = (one.where.caller.definition for one in self.all(events.TensorRead) if one.site in played)
-        return {function for function in reading if function is not None}
+        return [one for one in self.all(events.TensorRead) if one.site in played]
+
+    def _chosen(self, plan: Plan, played: list[events.TensorRead]) -> set[int]:
+        """Calls of models, by id, after which the same function reads an action, in the same iteration and before it
+        takes gradients."""
+        reads = set(map(id, played))
+        called: list[_Called] = []
+        found: set[int] = set()
+        for event in plan.events if played else ():
+            if isinstance(event, (events.ModelCalled, events.NetworkCalled)):
+                called.append(event)
+            elif isinstance(event, events.GradientTaken):
+                called = []
+            elif id(event) in reads:
+                found.update(id(one) for one in called if _turn(one) == _turn(event))
+        return found
 
     def _observed(self) -> set[int]:
         """Tensors, by id, that operations compute from what an agent observes."""
@@ -361,6 +379,11 @@ def _is_of_inputs(taken: events.GradientTaken) -> bool:
     """Whether gradients are taken with respect to tensors, and not to variables."""
     by = [leaf for one in possible(taken.by, taken.where) for leaf in leaves(one)] if taken.by is not None else []
     return bool(by) and all(isinstance(one, values.Tensor) for one in by)
+
+
+def _turn(event: events.Event) -> tuple[object, ...]:
+    """The call of a function that an event happens in, and the iteration of the innermost loop around it."""
+    return (event.where.caller, *((loop.entry, loop.iteration) for loop in event.where.context.loops[-1:]))
 
 
 def _is_eager(where: Where) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from gpulint.analysis.domain.completion import NORMAL
-from gpulint.analysis.domain.store import MISSING
-from gpulint.analysis.domain.values.base import Constant, Folder, Imported, LibraryName, Unknown, Value
+from gpulint.analysis.domain.path_conditions import EVERYWHERE
+from gpulint.analysis.domain.store import MISSING, join
+from gpulint.analysis.domain.values.base import Constant, Folder, Imported, LibraryName, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import ModuleValue, Namespace
 from gpulint.analysis.engine.machine import Machine
@@ -181,6 +184,19 @@ def resolve(machine: Machine, imported: Imported) -> Value:
     return module if imported.attribute is None else module_attribute(machine, module, imported.attribute)
 
 
+def loading(machine: Machine, scope: dict[str, Value], name: str, value: Value) -> Value:
+    """The value of a name in a scope, with what it imports loaded: `import a as net` in one branch and
+    `import b as net` in the other."""
+    every = value.alternatives if isinstance(value, Union) else ((EVERYWHERE, value),)
+    if not any(isinstance(one, Imported) for _, one in every):
+        return value
+    machine.state.write(scope, name, Unknown(("import", name, value.serial)))  # for a name that imports itself
+    found = [(guard, resolve(machine, one) if isinstance(one, Imported) else one) for guard, one in every]
+    value = cast(Value, join(found, ("import", name, value.serial)))
+    machine.state.write(scope, name, value)
+    return value
+
+
 def module_attribute(machine: Machine, module: ModuleValue, name: str) -> Value:
     value = module.scope.globals.get(name, MISSING)
     if name == "__dict__":
@@ -190,8 +206,4 @@ def module_attribute(machine: Machine, module: ModuleValue, name: str) -> Value:
         if submodule is not None and module.scope.path.endswith("__init__.py"):
             return resolve(machine, Imported(submodule, f"{module.scope.name}.{name}", None))
         return Unknown(("name", module.scope.path, name))
-    if isinstance(value, Imported):
-        if value.path == module.scope.path and value.attribute == name:
-            return Unknown(("name", module.scope.path, name))
-        return resolve(machine, value)
-    return machine.choose(value)
+    return machine.choose(loading(machine, module.scope.globals, name, value))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from gpulint.analysis.domain.store import MISSING
-from gpulint.analysis.domain.values.base import Constant, Imported, LibraryName, Unknown, Value
+from gpulint.analysis.domain.values.base import Constant, Imported, LibraryName, Union, Unknown, Value
 from gpulint.analysis.engine import imports
 from gpulint.analysis.engine.machine import Machine
 from gpulint.syntax import ir
@@ -22,9 +22,8 @@ def load(machine: Machine, name: str, node: ir.Node) -> Value:
     for scope in scopes:
         value = scope.get(name, MISSING)
         if value is not MISSING:
-            if type(value) is Imported:
-                value = imports.resolve(machine, value)
-                machine.state.write(scope, name, value)
+            if type(value) is Imported or type(value) is Union:
+                value = imports.loading(machine, scope, name, value)
             return machine.choose(value)
     if name == "__name__":
         return Constant(frame.module.name)

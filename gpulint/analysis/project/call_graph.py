@@ -1,8 +1,9 @@
 """Call graph by name: the definitions that a program can reach.
 
 The name of a function or class reaches it. `.step` reaches the methods `step` of all classes that are named somewhere.
-A class is used where it is named; so is its constructor, and its other methods too if a library may call them. A name
-that is only known at run time reaches every definition that it can refer to.
+A class is used where it is named; so is its constructor, and its other methods too if a library may call them. A module
+that is named, but of which nothing is read there, may be handed on: `.Agent` reaches its class. A name that is only
+known at run time reaches every definition that it can refer to.
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ ALL = "*"
 COMPUTED_IMPORTS = "import *"
 """Instead of a name in a node: the modules that the module may import by a computed name."""
 
+HANDED_ON = "import"
+"""Instead of a name in a node: a module that is named, but of which nothing is read."""
+
 _MANY = Part(frozenset(), frozenset(), frozenset())
 """Instead of a part, many: code that may read any of a module's names leads to this one, and this one to them."""
 
@@ -76,15 +80,17 @@ class Reach:
         self._modules = {one: module for one in self._depths if (module := module_of(project, one)) is not None}
         self._parts: dict[str, dict[str, Part]] = {}
         """Parts of those modules that are reached."""
-        self._callable = frozenset().union(*(module.methods for module in self._modules.values()))
-        """Names of all methods in the program."""
+        self._callable = frozenset().union(*(module.readable for module in self._modules.values()))
+        """Names of all methods in the program, and of the functions and classes of its modules."""
         self._reached: dict[Node, Part] = {}
         self._leads: defaultdict[Node, list[Node]] = defaultdict(list)
         """Reached part → the parts that lead to it."""
         self._read: set[str] = set()
         """Names of the methods that a reached part reads."""
         self._methods: defaultdict[str, list[Node]] = defaultdict(list)
-        """Methods of the reached classes, keyed by name."""
+        """Methods of the reached classes, and definitions of the modules that are handed on, keyed by name."""
+        self._handed_on: set[Node] = set()
+        """Modules that are handed on as values."""
         self._inheriting: dict[Node, int] = {}
         """Classes that inherit methods of the file's own classes, or are such a class, with the length of the chains of
         bases that were followed from there."""
@@ -191,7 +197,10 @@ class Reach:
         part = self._reached[node]
         module = self._modules[path]
         for target in _targets(self._project, module, name, part):
-            self._reach(target, node)
+            if target[1] == HANDED_ON:
+                self._hand_on(target)
+            else:
+                self._reach(target, node)
         for attribute in part.attributes & self._callable:
             self._leads["", attribute].append(node)
             if attribute not in self._read:
@@ -208,6 +217,19 @@ class Reach:
         definition = module.outline.definitions.get(name)
         if definition is not None and definition.registered_by:
             self._reach_registered(module, definition, node)
+
+    def _hand_on(self, node: Node) -> None:
+        """Record that a module is handed on as a value, and reach those of its definitions that are read somewhere."""
+        path = node[0]
+        if node in self._handed_on or path not in self._modules:
+            return
+        self._handed_on.add(node)
+        for name, one in self._modules[path].outline.definitions.items():
+            if not one.is_variable:
+                self._methods[name].append((path, name))
+                self._leads[path, name].append(("", name))
+                if name in self._read:
+                    self._reach((path, name))
 
     def _reach_by_partial_names(self) -> None:
         """Reach the methods that are looked up by a part of their names."""
@@ -316,8 +338,10 @@ def _named(module: ModuleNames, part: Part) -> Iterator[Node]:
             yield path, one
         elif path not in entered and (other := module_of(module.project, path)) is not None:
             entered.add(path)
-            for attribute in part.attributes:
-                places += other.resolve(attribute)
+            found = [place for attribute in part.attributes for place in other.resolve(attribute)]
+            places += found
+            if not found:
+                yield path, HANDED_ON
 
 
 def _all_of(module: ModuleNames, name: str) -> Iterator[Node]:

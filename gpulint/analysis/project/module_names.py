@@ -90,12 +90,18 @@ class ModuleNames:
     @cached_property
     def has_renamed_random(self) -> bool:
         """Whether Python's or NumPy's `random`, or something in it, may have another name in this module."""
-        return any(map(_renames_random, (*self.outline.imports, *self.outline.inner_imports)))
+        return any(map(_renames_random, self.outline.all_imports))
 
     @cached_property
     def methods(self) -> frozenset[str]:
         """Names of the methods of its classes."""
         return frozenset(name for one in self.outline.definitions.values() for name in one.methods)
+
+    @cached_property
+    def readable(self) -> frozenset[str]:
+        """Names of its functions, classes and methods."""
+        definitions = self.outline.definitions.items()
+        return self.methods.union(name for name, one in definitions if not one.is_variable)
 
     @property
     def registered(self) -> tuple[str, ...]:
@@ -120,9 +126,9 @@ class ModuleNames:
 
     @cached_property
     def bound(self) -> dict[str, tuple[Imported, ...]]:
-        """Imports that bind each name, each reduced to that name."""
+        """Imports that bind each name, in the module or in a function, each reduced to that name."""
         found: dict[str, dict[Imported, None]] = defaultdict(dict)
-        for one in self.outline.imports:
+        for one in self.outline.all_imports:
             for given, name in zip(one.names or (None,), one.bound, strict=False):
                 found[name][one._replace(names=(given,) if given is not None else (), bound=(name,))] = None
         return {name: tuple(imports) for name, imports in found.items()}
@@ -299,11 +305,11 @@ def _is_function_or_class(project: Project, node: Node) -> bool:
 
 
 def imported_paths(project: Project, importer: str) -> frozenset[str]:
-    """Files of the project that a file imports, or may import."""
+    """Files of the project that a file imports, or may import: also when one of its functions is called."""
 
     def find() -> frozenset[str]:
         first = project.outline_of(importer)
-        imports = first.imports if first is not None else ()
+        imports = first.all_imports if first is not None else ()
         return frozenset(path for one in dict.fromkeys(imports) for path in paths_of(project, importer, one))
 
     return project.remembered(("imports", importer), find)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from gpulint.analysis.project.call_graph import MAX_IMPORT_DEPTH, Reach, registers
-from gpulint.analysis.project.module_names import Node, imported_paths
+from gpulint.analysis.project.module_names import Node, imported_paths, paths_of
 from gpulint.analysis.project.modules import Project
 from gpulint.analysis.project.tensorflow_imports import may_have_tensorflow
 from gpulint.sources.source import Source
@@ -114,12 +114,10 @@ def calls_at_import(project: Project, path: str, depth: int) -> bool:
 
     def find() -> bool:
         outline = project.outline_of(path)
-        return (
-            outline is None
-            or outline.calls_at_import
-            or registers(project, path)
-            or (depth > 1 and any(calls_at_import(project, one, depth - 1) for one in imported_paths(project, path)))
-        )
+        if outline is None or outline.calls_at_import or registers(project, path):
+            return True
+        imported = (found for one in dict.fromkeys(outline.imports) for found in paths_of(project, path, one))
+        return depth > 1 and any(calls_at_import(project, one, depth - 1) for one in imported)
 
     return project.remembered(("calls", path, depth), find)
 

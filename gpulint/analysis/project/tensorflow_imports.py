@@ -28,7 +28,7 @@ def imports_tensorflow(outline: Outline) -> bool:
         (not one.level and _is_library(one.module.partition(".")[0]))
         or any(map(_is_library, one.names))
         or (one.module == "transformers" and any(name.startswith("TF") for name in one.names))
-        for one in (*outline.imports, *outline.inner_imports)
+        for one in outline.all_imports
     )
 
 
@@ -86,7 +86,7 @@ def _imports(project: Project, path: str, for_types: bool) -> _Imports:
             return _Imports(frozenset(), True)
         may_have = False
         paths: set[str] = set()
-        for one in dict.fromkeys((*outline.imports, *outline.inner_imports)):
+        for one in dict.fromkeys(outline.all_imports):
             if one in outline.type_imports and not for_types:
                 continue
             found = paths_of(project, path, one)

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 
 from gpulint.analysis.domain.context import Loop, Where, callers
 from gpulint.analysis.domain.identifiers import words
-from gpulint.analysis.domain.lengths import count_of
+from gpulint.analysis.domain.lengths import count_of, most_items
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
-from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.objects import Metric
@@ -99,7 +99,7 @@ def step_loops(plan: Plan) -> frozenset[Site]:
     chunked: set[Site] = set()
     for event in updates(plan):
         loops = event.where.context.loops
-        inner = next((loop for loop in reversed(loops) if not loop.unrolled and not goes_over_gradients(loop)), None)
+        inner = next((loop for loop in reversed(loops) if not _is_of_few(loop) and not goes_over_gradients(loop)), None)
         if inner is not None and (inner.site not in long or _is_drawn(event)):
             taken[inner.site].add(event.site)
             for loop in loops[: loops.index(inner)]:
@@ -159,7 +159,16 @@ def _is_of_steps(loop: Loop) -> bool:
         or isinstance(loop.iterable, (Tensor, Dataset))
         or (isinstance(loop.iterable, Items) and loop.iterable.kind == "range")
     )
-    return loop.is_traced and several and not loop.unrolled
+    return loop.is_traced and several and not _is_of_few(loop)
+
+
+def _is_of_few(loop: Loop) -> bool:
+    """Whether a loop is one over a few known elements, in one of the branches that decide what it iterates over: `k` of
+    `range(k)` may be read from a file in the other."""
+    if loop.unrolled or not isinstance(loop.iterable, Union):
+        return loop.unrolled
+    counts = (most_items(one) for _, one in loop.iterable.alternatives)
+    return any(count is not None and count <= FEW for count in counts)
 
 
 def _batch_methods(plan: Plan) -> frozenset[Site]:
@@ -553,6 +562,9 @@ def _is_settled(name: object) -> bool:
 
 
 _LOADS = frozenset(
-    {"parse_args", "json.load", "toml.load", "tomli.load", "tomllib.load", "yaml.load", "yaml.safe_load"}
+    {
+        *("json.load", "parse_args", "parse_known_args", "toml.load", "tomli.load", "tomllib.load", "yaml.load"),
+        "yaml.safe_load",
+    }
 )
 """Functions that read the settings of a program."""

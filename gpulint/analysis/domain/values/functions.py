@@ -242,4 +242,6 @@ def same(a: Any, b: Any) -> bool:
         return a.site == b.site and same(a.function, b.function) and same(a.jit, b.jit)
     if kind is LibraryName:
         return bool(a.name == b.name)
+    if kind is ModuleValue:
+        return a.scope is b.scope
     return not isinstance(a, Value) and bool(a == b)
