@@ -122,7 +122,7 @@ class Rule:
     instead: ClassVar[str]
     """The code to write instead, in one line."""
     cost: ClassVar[str] = ""
-    """The cost in a few words, if it was measured: "5 to 37 × slower for small models"."""
+    """The cost in a few words, if it was measured: "5 to 37× slower for small models"."""
     since: ClassVar[str] = "0.1"
     api_version: ClassVar[int] = 1
     """The `gpulint.plugin.VERSION` that it needs. A rule that needs a later one is not loaded."""

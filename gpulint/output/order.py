@@ -14,7 +14,7 @@ _FAMILIES = ("GPU2", "GPU7", "GPU1", "GPU5", "GPU4", "GPU3", "GPU6", "GPU9")
 Others come last."""
 
 
-_FACTOR = re.compile(r"(?<![0-9])([0-9]{1,6}) × slower")
+_FACTOR = re.compile(r"(?<![0-9])([0-9]{1,6})× slower")
 """The factor in a cost text."""
 
 

@@ -74,7 +74,7 @@ class Float64OnGpu(Rule):
     any_of_names = frozenset({"float64", "set_floatx", "double"})
     why = "GPUs built for float64 compute it at half the speed of float32, all others at a 32nd or 64th"
     instead = "train in float32"
-    cost = "2 × slower or more"
+    cost = "2× slower or more"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         found = [

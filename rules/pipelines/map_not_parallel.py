@@ -96,7 +96,7 @@ class MapNotParallel(Rule):
     yields_to = ("GPU404",)
     why = "a single CPU core prepares the data, and the GPU waits for it"
     instead = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
-    cost = "input 2 to 8 × slower"
+    cost = "input 2 to 8× slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         yield from _sequential_steps(plan)
@@ -134,7 +134,7 @@ def _without_prefetch(plan: Plan) -> Iterator[Report]:
                 "the pipeline does not prefetch",
                 why="the next batch is prepared only when the step asks for it, and the GPU waits meanwhile",
                 instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`",
-                cost="up to 2 × slower",
+                cost="up to 2× slower",
                 confidence=confidence(event.where),
                 happens_at=event.site,
                 related=((event.site, "training reads it here"),),

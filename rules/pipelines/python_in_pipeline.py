@@ -70,7 +70,7 @@ class PythonInPipeline(Rule):
     all_of_name_sets = (PREPARING_WORDS,)
     why = "Python's GIL lets only one thread run at a time: one CPU core feeds all GPUs, and they wait"
     instead = "use TensorFlow operations, prepare the data beforehand (TFRecord), or `batch` before this step"
-    cost = "input 2 to 7 × slower"
+    cost = "input 2 to 7× slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.made_for_training(plan):

@@ -85,7 +85,7 @@ class DebugLeftOn(Rule):
     )
     why = "nothing is compiled: Python dispatches every operation one by one, and the GPU waits for it"
     instead = "remove it, or put it behind a debug flag"
-    cost = "4 to 10 × slower for small models"
+    cost = "4 to 10× slower for small models"
 
     def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
         """All settings of eager mode, and for each model, by serial number, how many precede its last `fit`."""
@@ -221,9 +221,9 @@ WHYS = {
 }
 
 COSTS = {
-    _DEBUGGING + "set_log_device_placement": "up to 1.5 × slower",
-    _DEBUGGING + "enable_check_numerics": "1.3 to 5 × slower",
-    _DEBUGGING + "experimental.enable_dump_debug_info": "3 to 6 × slower",
-    "tensorflow.profiler.experimental.start": "1.3 to 1.6 × slower",
+    _DEBUGGING + "set_log_device_placement": "up to 1.5× slower",
+    _DEBUGGING + "enable_check_numerics": "1.3 to 5× slower",
+    _DEBUGGING + "experimental.enable_dump_debug_info": "3 to 6× slower",
+    "tensorflow.profiler.experimental.start": "1.3 to 1.6× slower",
 }
 """Measured in `benchmarks/experiments/debug_left_on.py`."""

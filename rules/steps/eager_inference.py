@@ -122,7 +122,7 @@ class EagerInference(Rule):
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one, and the GPU waits for it"
     instead = "call it in a function decorated with `@tf.function` (add `reduce_retracing=True` if input shapes change)"
-    cost = "4 to 13 × slower for small models"
+    cost = "4 to 13× slower for small models"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         called = [event for event in self.all(events.ModelCalled, events.NetworkCalled) if _is_eager_call(event)]

@@ -105,7 +105,7 @@ class EagerTrainStep(Rule):
     yields_to = ("GPU502",)
     why = "Python dispatches the operations of the step one by one, and the GPU waits for it"
     instead = "put the step into a function decorated with `@tf.function`"
-    cost = "5 to 37 × slower for small models"
+    cost = "5 to 37× slower for small models"
 
     def __init__(self) -> None:
         self._steps: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []

@@ -63,7 +63,7 @@ class FunctionInLoop(Rule):
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
     why = "it is retraced in every iteration, which takes far longer than running it"
     instead = "create it once, before the loop"
-    cost = "about 20 × slower for small models"
+    cost = "about 20× slower for small models"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         made = [

@@ -108,7 +108,7 @@ class HostSyncInLoop(Rule):
     yields_to = ("GPU502",)
     why = "in every step the host waits for the GPU, and then the GPU waits for the host"
     instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"
-    cost = "up to 4 × slower"
+    cost = "up to 4× slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reads_at: dict[Site, list[events.TensorRead]] = defaultdict(list)

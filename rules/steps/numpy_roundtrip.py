@@ -98,7 +98,7 @@ class NumpyRoundtrip(Rule):
     any_of_names = TRAINING_WORDS
     why = "the data is copied to the host and back, and the GPU waits meanwhile"
     instead = "process it with TensorFlow operations; `tf.experimental.numpy` has most of NumPy's functions"
-    cost = "at least 4 × slower for large tensors"
+    cost = "at least 4× slower for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         indices = {one.index for one in self.all(events.HostValueUsed) if one.index is not None}

@@ -69,7 +69,7 @@ class RetraceRisk(Rule):
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
     why = "every new Python value or function triggers a retrace, which takes far longer than a call"
     instead = "pass a tensor: `tf.constant(value)`"
-    cost = "about 20 × slower for small models"
+    cost = "about 20× slower for small models"
 
     def __init__(self) -> None:
         self._before: dict[tuple[object, ...], list[tuple[int, Symbol]]] = defaultdict(list)

@@ -27,10 +27,10 @@ def test_errors_come_first_and_then_idle_gpus() -> None:
 def test_within_a_family_the_largest_factor_comes_first() -> None:
     findings = [
         found("GPU510", Severity.WARNING, 1),
-        found("GPU501", Severity.WARNING, 2, "up to 4 × slower"),
-        found("GPU508", Severity.WARNING, 3, "5 to 37 × slower for small models"),
-        found("GPU404", Severity.WARNING, 4, "input 2 to 7 × slower"),
+        found("GPU501", Severity.WARNING, 2, "up to 4× slower"),
+        found("GPU508", Severity.WARNING, 3, "5 to 37× slower for small models"),
+        found("GPU404", Severity.WARNING, 4, "input 2 to 7× slower"),
         found("GPU503", Severity.WARNING, 5, "about 50 ms for each call"),
-        found("GPU508", Severity.WARNING, 6, "5 to 37 × slower for small models"),
+        found("GPU508", Severity.WARNING, 6, "5 to 37× slower for small models"),
     ]
     assert [one.span.row for one in by_cost(findings)] == [3, 6, 2, 1, 5, 4]

@@ -30,7 +30,7 @@ FOUND = Finding(
     "remove the device scope",
     Confidence.INFERRED,
     (Related(Span("other.py", 7, 5, 7, 9), "the device is named here"),),
-    cost="2 × slower",
+    cost="2× slower",
 )
 
 
@@ -93,7 +93,7 @@ def test_rules_without_a_page_have_no_link(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_first_line_says_what_a_finding_costs() -> None:
-    assert shown("text", PLAIN).splitlines()[0].endswith("which is the first of several (2 × slower)")
+    assert shown("text", PLAIN).splitlines()[0].endswith("which is the first of several (2× slower)")
     assert "slower" not in shown("text", PLAIN, replace(FOUND, cost=""))
 
 

@@ -54,7 +54,7 @@ def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | Non
     elif found.active == "copy" and found.copy >= CLEARLY * found.device:
         yield "mixed precision gains nothing: copying the input bounds the step"
     elif mixed >= MATTERS:
-        yield f"mixed precision: at most {mixed:.1f} × as fast"
+        yield f"mixed precision: at most {mixed:.1f}× as fast"
 
 
 def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
@@ -66,7 +66,7 @@ def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
     if steps.is_compiled or not steps.is_sized:
         return f"{one.gpus} GPUs: {exchange} adds {duration(one.exchange_seconds)} to each step"
     share = percent(one.exchange_share)
-    return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {exchange} is {share} of the step"
+    return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f}× as fast; {exchange} is {share} of the step"
 
 
 def method(launch: float) -> str:

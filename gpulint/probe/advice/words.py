@@ -20,7 +20,7 @@ SMALL = 1.095
 
 
 def gain(one: Advice, is_first: bool) -> str:
-    """The gain in words: `up to 18 × faster`, `then up to 4 × faster` after the advice before it, `saves up to 12 s`
+    """The gain in words: `up to 18× faster`, `then up to 4× faster` after the advice before it, `saves up to 12 s`
     outside training; "" if unknown."""
     if not one.seconds:
         return "needed to run" if one.cause == "out-of-memory" else ""
@@ -32,7 +32,7 @@ def gain(one: Advice, is_first: bool) -> str:
     if one.speedup < SMALL:
         return f"{then}up to {max(one.speedup - 1, 0.01):.0%} faster".replace("%", " %")
     factor = f"{one.speedup:.0f}" if one.speedup >= 9.95 else f"{one.speedup:.1f}".removesuffix(".0")
-    return f"{then}up to {factor} × faster"
+    return f"{then}up to {factor}× faster"
 
 
 def with_gain(one: Advice, is_first: bool) -> str:

@@ -12,7 +12,7 @@ from gpulint.probe.measures.pace import Pace, pace
 _ID = "straggler"
 
 SLOW = 1.5
-"""A straggler's own time per step exceeds 1.5 × the median over the workers, as Ananthanarayanan et al. define it
+"""A straggler's own time per step exceeds 1.5× the median over the workers, as Ananthanarayanan et al. define it
 for the tasks of a phase ("Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010)."""
 
 NEEDED = 20
@@ -34,7 +34,7 @@ def check(run: Run) -> Iterator[Expectation]:
     if len(trainers) < 2 or run.capture.simulated:
         return
     times = {task: pace(capture) for task, capture in trainers}
-    subject, expected = "own time of each worker per step", f"at most {SLOW} × the median"
+    subject, expected = "own time of each worker per step", f"at most {SLOW}× the median"
     if min(one.steps for one in times.values()) < NEEDED:
         if any(capture.steps for _, capture in trainers):
             reason = f"{NEEDED} steps after the warm-up are needed of each worker"

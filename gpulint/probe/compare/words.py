@@ -22,7 +22,7 @@ def value(unit: Unit, number: float | None) -> str:
 
 
 def change(one: Change) -> str:
-    """A change in words: `7 × less`, `12 % more`, `within noise`."""
+    """A change in words: `7× less`, `12 % more`, `within noise`."""
     if one.verdict == "unknown":
         return ""
     if one.verdict == "same":
@@ -36,7 +36,7 @@ def change(one: Change) -> str:
         return direction
     ratio = high / low
     if ratio >= LARGE:
-        return f"{f'{ratio:.1f}'.removesuffix('.0') if ratio < 9.95 else f'{ratio:.0f}'} × {direction}"
+        return f"{f'{ratio:.1f}'.removesuffix('.0') if ratio < 9.95 else f'{ratio:.0f}'}× {direction}"
     return f"{abs(one.after / one.before - 1):.0%} {direction}".replace("%", " %")
 
 
@@ -51,7 +51,7 @@ def headline(comparison: Comparison) -> str:
     ratio = max(step.before, step.after) / max(min(step.before, step.after), 1e-12)
     factor = f"{ratio:.1f}".removesuffix(".0") if ratio < 9.95 else f"{ratio:.0f}"
     word = "faster" if step.verdict == "better" else "slower"
-    by = f"{factor} × {word}" if ratio >= LARGE else f"{ratio - 1:.0%} {word}".replace("%", " %")
+    by = f"{factor}× {word}" if ratio >= LARGE else f"{ratio - 1:.0%} {word}".replace("%", " %")
     return f"A step takes {after} instead of {before}: {by}."
 
 

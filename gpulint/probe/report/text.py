@@ -217,7 +217,7 @@ def _changes(report: RunReport, width: int) -> Iterator[Text]:
         place, first = located(one.where), f"  {number}  "
         for line in map(Text, beside(f"{place} {one.text}", gain(one, number == 1), width, first)):
             line.highlight_words([place] if place else [], "bold")
-            line.highlight_regex(r"((then (training )?)?up to [\d.]+ [×%] faster|saves up to [\d.]+ \w+)$", "green")
+            line.highlight_regex(r"((then (training )?)?up to [\d.]+(×| %) faster|saves up to [\d.]+ \w+)$", "green")
             yield line
         said = f"{one.evidence} {one.fix} {one.code or one.cause}"
         yield from (Text(line, style="dim") for line in block(said, width, "     "))

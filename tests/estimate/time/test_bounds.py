@@ -165,9 +165,9 @@ def test_statements() -> None:
     steps = steps_of(dense(65536, 4096, 4096))
     found = bounds(steps, T4)
     assert active(steps, found, T4) == "compute-bound: 271 ms of matrix products at the card's peak"
-    assert list(unused(steps, None, 65536, 8.0, found)) == ["mixed precision: at most 8.0 × as fast"]
+    assert list(unused(steps, None, 65536, 8.0, found)) == ["mixed precision: at most 8.0× as fast"]
     assert more_gpus(scaling(steps, found, T4, 8), steps, T4) == (
-        "8 GPUs: at most 7.8 × as fast; all-reduce of 64 MiB over PCIe 3 is 2.7 % of the step"
+        "8 GPUs: at most 7.8× as fast; all-reduce of 64 MiB over PCIe 3 is 2.7 % of the step"
     )
     assert more_gpus(scaling(steps, found, T4, 8), replace(steps, is_compiled=True), T4) == (
         "8 GPUs: all-reduce of 64 MiB over PCIe 3 adds 7.4 ms to each step"

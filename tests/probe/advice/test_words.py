@@ -15,10 +15,10 @@ MIB = 2**20
 @pytest.mark.parametrize(
     ("cause", "seconds", "speedup", "first", "then"),
     [
-        ("input-bound", 9.0, 18.4, "up to 18 × faster", "then up to 18 × faster"),
-        ("input-bound", 3.0, 4.04, "up to 4 × faster", "then up to 4 × faster"),
-        ("input-bound", 3.0, 2.26, "up to 2.3 × faster", "then up to 2.3 × faster"),
-        ("input-bound", 0.5, 1.095, "up to 1.1 × faster", "then up to 1.1 × faster"),
+        ("input-bound", 9.0, 18.4, "up to 18× faster", "then up to 18× faster"),
+        ("input-bound", 3.0, 4.04, "up to 4× faster", "then up to 4× faster"),
+        ("input-bound", 3.0, 2.26, "up to 2.3× faster", "then up to 2.3× faster"),
+        ("input-bound", 0.5, 1.095, "up to 1.1× faster", "then up to 1.1× faster"),
         ("input-bound", 0.5, 1.09, "up to 9 % faster", "then up to 9 % faster"),
         ("input-bound", 0.001, 1.0001, "up to 1 % faster", "then up to 1 % faster"),
         ("out-of-memory", 0.0, 1.0, "needed to run", "needed to run"),
@@ -34,7 +34,7 @@ def test_a_gain_outside_training_is_one_of_the_run() -> None:
     one = Advice("repeated-calls", None, None, "text", "Evidence.", "Fix.", 12.0, 2.0, Outside("calls", 13.0, 12.0))
     assert (gain(one, True), with_gain(one, True)) == ("saves up to 12.0 s", "text: saves up to 12.0 s")
     after = Advice("input-bound", None, None, "text", "Evidence.", "Fix.", 1.0, 2.8, is_after_outside=True)
-    assert gain(after, False) == "then training up to 2.8 × faster"
+    assert gain(after, False) == "then training up to 2.8× faster"
 
 
 def _held(*holders_: tuple[str, int | None, int]) -> Held:

@@ -63,7 +63,7 @@ def test_a_faster_step_is_reported_with_its_parts() -> None:
     before = spent({"input": 80.0, "launch": 4.0}, busy={"GPU:0": 0.01})
     after = spent({"input": 8.0, "launch": 4.0}, busy={"GPU:0": 0.3})
     found = compared(run(before, 100 << 20), run(after, 300 << 20))
-    assert headline(found) == "A step takes 120 ms instead of 840 ms: 7 × faster."
+    assert headline(found) == "A step takes 120 ms instead of 840 ms: 7× faster."
     verdicts = {one.name: one.verdict for one in found.changes}
     assert verdicts == {
         "step": "better",
@@ -132,7 +132,7 @@ def test_every_form_says_the_same() -> None:
     time = spent({"launch": 10.0})
     found = compared(run(time), run(spent({"launch": 30.0}), 0, check(Status.FAIL)))
     for shown in (text.render(found, False), json.render(found), page.render(found)):
-        assert "A step takes 300 ms instead of 100 ms: 3 × slower." in shown
+        assert "A step takes 300 ms instead of 100 ms: 3× slower." in shown
         assert "slow input" in shown
     content = parser.loads(json.render(found))
     assert content["changes"][0]["growth"] == pytest.approx(2.0)

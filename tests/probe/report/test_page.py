@@ -429,7 +429,7 @@ def test_the_summary_has_the_answer(browser: Any, hostile_page: Path) -> None:
         legend = summary.locator(".legend li").all_text_contents()
         assert legend[0].startswith("Input 90.0 % · 90")
         assert legend[-1] == "a step of 100 ms, mean of 300; median 100 ms, 95th percentile 100 ms"
-        assert summary.locator(".gain").all_text_contents() == ["up to 18 × faster", "then up to 4 × faster"]
+        assert summary.locator(".gain").all_text_contents() == ["up to 18× faster", "then up to 4× faster"]
         assert summary.locator(".treemap text").all_text_contents()[0] == "activations"
         assert summary.locator(".count").all_text_contents() == ["1 failed", "1 warning", "1 inconclusive", "1 passed"]
         rows = summary.locator(".expectations tbody tr")

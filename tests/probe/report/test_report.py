@@ -179,7 +179,7 @@ def test_sarif_and_junit_have_the_advice() -> None:
     assert run["results"][2]["properties"] == {"rank": 1, "gain": {"seconds": 3.0, "speedup": 4.0}}
     suite = ElementTree.fromstring(render("junit", advised(), False))
     properties = {one.get("name"): one.get("value") for one in suite.iter("property")}
-    assert properties["advice.1"].endswith("Python runs 80 operations: up to 4 × faster. Of 8 steps. Trace it.")
+    assert properties["advice.1"].endswith("Python runs 80 operations: up to 4× faster. Of 8 steps. Trace it.")
     assert "advice.2" in properties
 
 
@@ -188,4 +188,4 @@ def test_github_has_a_command_for_each() -> None:
     assert lines[0].startswith("::notice title=gpulint probe::")
     assert [line.partition(" ")[0] for line in lines] == ["::notice", "::warning", "::warning", "::error", "::warning"]
     assert "title=gpulint (GPU508),file=/p/tr ain.py,line=7::" in lines[1]
-    assert "then up to 2 × faster%0A1 copy.%0Ahelp: Move it." in lines[2]
+    assert "then up to 2× faster%0A1 copy.%0Ahelp: Move it." in lines[2]

@@ -90,10 +90,10 @@ def test_the_answer_comes_first() -> None:
     assert lines[5] == "                input 79.8 ms (94.7 %) · launch 2.0 ms (2.4 %) · Python 1.0 ms (1.2 %)"
     first = lines.index("What to change first") + 1
     assert lines[first].startswith("  1  slow_input.py:6 Python runs for every element, one at a time")
-    assert lines[first].endswith("up to 18 × faster")
+    assert lines[first].endswith("up to 18× faster")
     assert "GPU404" in " ".join(lines[first : first + 3])
     second = next(line for line in lines if line.startswith("  2  "))
-    assert second.endswith("then up to 1.7 × faster")
+    assert second.endswith("then up to 1.7× faster")
 
 
 def test_checks_are_one_line_unless_they_say_something_new() -> None:
@@ -158,10 +158,10 @@ def test_a_report_is_as_wide_as_the_terminal(terminal: int, columns: int) -> Non
 @pytest.mark.parametrize(
     ("seconds", "speedup", "words"),
     [
-        (5.0, 18.3, "up to 18 × faster"),
-        (5.0, 9.97, "up to 10 × faster"),
-        (5.0, 4.0, "up to 4 × faster"),
-        (5.0, 1.25, "up to 1.2 × faster"),
+        (5.0, 18.3, "up to 18× faster"),
+        (5.0, 9.97, "up to 10× faster"),
+        (5.0, 4.0, "up to 4× faster"),
+        (5.0, 1.25, "up to 1.2× faster"),
         (0.1, 1.04, "up to 4 % faster"),
     ],
 )
