@@ -28,10 +28,12 @@ MODELS = (
     Published("VGG19", 224, 19.6e9, "the same, section 3.3"),
     Published("MobileNet", 224, 569e6, "Howard et al., MobileNets, 2017"),
     Published("MobileNetV2", 224, 300e6, "Sandler et al., MobileNetV2, 2018"),
+    Published("MobileNetV3Large", 224, 219e6, "Howard et al., Searching for MobileNetV3, 2019, table 3"),
     Published("NASNetMobile", 224, 564e6, "Zoph et al., Learning Transferable Architectures, 2018"),
     Published("EfficientNetB0", 224, 0.39e9, "Tan and Le, EfficientNet, 2019, table 2"),
     Published("Xception", 299, 8.4e9, "the same"),
     Published("InceptionV3", 299, 5.7e9, "the same"),
+    Published("ConvNeXtTiny", 224, 4.5e9, "Liu et al., A ConvNet for the 2020s, 2022, table 1"),
 )
 
 

@@ -6,7 +6,7 @@ minutes. They are taken out of the graph before, and are constants of other valu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 _STAND_IN = "ImmutableConst"
@@ -25,10 +25,13 @@ _SPLAT = frozenset({"Fill", "OnesLike", "ZerosLike"})
 """Operations that Grappler computes at any size: all elements are the same."""
 
 
-def set_aside(definition: Any, graph: Any) -> None:
-    """Replaces large tensors that Grappler would compute by stand-ins, equal ones by the same.
+def set_aside(definition: Any, graph: Any, chosen: Collection[str] | None = None) -> frozenset[str]:
+    """Replaces large tensors that Grappler would compute by stand-ins, equal ones by the same. Returns the operations'
+    names.
 
-    `graph` is the definition with its shapes."""
+    `graph` is the definition with its shapes. `chosen` are the names for another batch, which are replaced at any size:
+    the graphs for both batches have the same operations.
+    """
     nodes = {node.name: node for node in definition.node}
     numbers: dict[object, int] = {}
     known: dict[str, int] = {}
@@ -40,7 +43,8 @@ def set_aside(definition: Any, graph: Any) -> None:
     replaced = {}
     for one in graph.get_operations():
         for source in (tensor.op for tensor in one.inputs if one.name not in known):
-            if source.name in known and source.type != "Const" and _bytes(source.outputs) >= _LARGE:
+            is_large = source.name in chosen if chosen is not None else _bytes(source.outputs) >= _LARGE
+            if source.name in known and source.type != "Const" and is_large:
                 replaced[source.name] = firsts.setdefault(known[source.name], source).name
     for first in firsts.values():
         node, tensor = nodes[first.name], first.outputs[0]
@@ -53,6 +57,7 @@ def set_aside(definition: Any, graph: Any) -> None:
     for node in definition.node:
         for index, name in enumerate(node.input):
             node.input[index] = replaced.get(name.removesuffix(":0"), name)
+    return frozenset(replaced)
 
 
 def put_back(definition: Any) -> None:

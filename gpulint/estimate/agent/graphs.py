@@ -100,6 +100,8 @@ class Reader:
         self._results = [self._inlined.result(one.name) for one in concrete.graph.outputs]
         self._must_run = [self._inlined.control(one.name) for one in concrete.graph.control_outputs]
         self._handles = {one.placeholder for one in variables}
+        self._aside: frozenset[str] | None = None
+        """Operations that Grappler need not compute, None before the first batch."""
         self._bypass_loops()
         self._make_variables(variables)
         self._optimized_open = self._optimized(self._definition) if is_open or self.is_compiled else None
@@ -171,7 +173,7 @@ class Reader:
             # A program that knows its batch traces shapes as constants.
             graph = inference.imported(definition)
             inference.fold(definition, graph, only_if_open=False)
-            set_aside(definition, graph)
+            self._aside = set_aside(definition, graph, self._aside)
             optimized = self._optimized(definition)
             definition = optimized or definition
             put_back(definition)
