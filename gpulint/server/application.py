@@ -16,7 +16,6 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
 
 from gpulint._version import __version__
 from gpulint.linting.finding import Finding
@@ -26,7 +25,7 @@ from gpulint.output.rule_page import page
 from gpulint.rewriting.fix import is_wanted
 from gpulint.server import actions, hover
 from gpulint.server.analyst import Scope
-from gpulint.server.buffers import Place, Snapshot, path_of
+from gpulint.server.buffers import Place, Snapshot, file_of, path_of
 from gpulint.server.carrying import Rows
 from gpulint.server.extents import overlaps
 from gpulint.server.folders import Folders
@@ -153,7 +152,7 @@ class Server(LanguageServer):
     def _read_folders(self) -> Folders:
         workspace = self.workspace
         uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
-        roots = [path for uri in uris if (path := to_fs_path(uri))]
+        roots = [path for uri in uris if (path := file_of(uri))]
         return Folders(self._finder, self._installed, roots, self._options)
 
     def _say(self, message: str, kind: types.MessageType = types.MessageType.Error) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -120,14 +121,22 @@ class Snapshot:
             return Path(path).as_uri()
 
 
+def file_of(uri: str) -> str | None:
+    """The path of a `file:` URI, None for any other and for one that is invalid."""
+    try:
+        return to_fs_path(uri) if urlsplit(uri).scheme in ("file", "") else None
+    except ValueError:  # `//[`, which is not an address
+        return None
+
+
 def path_of(uri: str, directory: str, suffixes: tuple[str, ...] = PYTHON_SUFFIXES) -> str:
     """The path of a document. An unsaved one (`untitled:`) gets a path in `directory` with one of the suffixes.
 
     A notebook's path always has its suffix, which determines the language of a file.
     """
-    path = to_fs_path(uri) if urlsplit(uri).scheme in ("file", "") else None
+    path = file_of(uri)
     if path is None:
-        path = os.path.basename(unquote(urlsplit(uri).path)) or f"untitled{suffixes[0]}"
+        path = os.path.basename(unquote(re.split("[?#]", uri.partition(":")[2])[0])) or f"untitled{suffixes[0]}"
         path = path if path.endswith(suffixes) else f"{path}{suffixes[0]}"
     elif suffixes == (SUFFIX,) and not path.endswith(SUFFIX):
         path += SUFFIX

@@ -103,6 +103,15 @@ def test_headers_are_read_in_either_case_and_with_other_fields() -> None:
     assert status == 0 and b'"id": 1' in answers and b'"id": 2' in answers
 
 
+@pytest.mark.parametrize("folder", ["http://[::1", "file://[", "untitled:x", "", "file:///nowhere%00"])
+def test_a_folder_that_is_none_is_left_out(folder: str, caplog: pytest.LogCaptureFixture) -> None:
+    folders = [{"uri": folder, "name": "a"}, {"uri": "file:///nowhere", "name": "b"}]
+    start = frame("initialize", {"processId": None, "capabilities": {}, "workspaceFolders": folders}, 1)
+    with caplog.at_level(logging.ERROR):
+        status, answers = serve(start + frame("initialized", {}) + SHUTDOWN + EXIT)
+    assert status == 0 and b'"capabilities"' in answers and caplog.messages == []
+
+
 def test_a_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
