@@ -11,10 +11,13 @@ from types import CodeType, FrameType
 from typing import TypeAlias
 
 from gpulint.probe.agent.places import Place, Places
-from gpulint.probe.agent.states import PASS, States
+from gpulint.probe.agent.states import States
 
 DEEPEST = 200
 """Frames looked at, innermost first."""
+
+FIT = "fit"
+"""The method of libraries that loops over batches."""
 
 CONTINUED = 2
 """Elements after which a loop over a dataset is known to continue: one over a single element is no training loop."""
@@ -40,7 +43,7 @@ class Passes:
         self._chain: _Chain = ()
         self._functions: set[str] = set()
         """Functions of the current step."""
-        self._stage = self._element = self._elements = 0
+        self._element = self._elements = 0
         self._site: tuple[CodeType, int] | None = None
         """Where a loop in Python took the last element of a dataset."""
         self._taken: Counter[tuple[int, int]] = Counter()
@@ -52,16 +55,13 @@ class Passes:
         what the same `share` takes on other devices is part of the step."""
         if self._is_share(share, device):
             return False
-        states = self._states
-        chain, stage = self._called(sys._getframe(1)), states.stage
-        if stage.id == self._stage and (
-            self._is_same_element(chain) or self._continues(function, chain, stage.name not in ("", PASS))
-        ):
+        chain, is_fit = self._called(sys._getframe(1))
+        if self._is_same_element(chain) or self._continues(function, chain, is_fit):
             self._chain = chain
             self._functions.add(function)
             self._merged[function, place] += 1
             return False
-        self._chain, self._stage, self._element = chain, stage.id, self._elements
+        self._chain, self._element = chain, self._elements
         self._functions = {function}
         return True
 
@@ -94,7 +94,8 @@ class Passes:
         now.add(device)
         return True
 
-    def _called(self, frame: FrameType | None) -> _Chain:
+    def _called(self, frame: FrameType | None) -> tuple[_Chain, bool]:
+        """The calls that led to a frame, and whether they began in the loop of a library's `fit`."""
         known, is_foreign = self._places.known, self._places.is_foreign
         chain, depth = [], 0
         while frame is not None and depth < DEEPEST:
@@ -102,9 +103,11 @@ class Passes:
             foreign = known.get(code.co_filename)
             if not (is_foreign(code.co_filename) if foreign is None else foreign):
                 chain.append((code, frame.f_lasti))
+            elif code.co_name == FIT:
+                return tuple(reversed(chain)), True
             frame = frame.f_back
             depth += 1
-        return tuple(reversed(chain))
+        return tuple(reversed(chain)), False
 
     def _is_same_element(self, chain: _Chain) -> bool:
         """Whether a loop over a dataset is still at the element with which the step began."""
@@ -115,9 +118,8 @@ class Passes:
             one is code and _has_same_loop(code, site, at) for one, at in chain
         )
 
-    def _continues(self, function: str, chain: _Chain, is_of_keras: bool) -> bool:
-        """Whether the program came here from the gradients before without beginning another pass of a loop, which may
-        be one of Keras."""
+    def _continues(self, function: str, chain: _Chain, is_fit: bool) -> bool:
+        """Whether the program came here from the gradients before without beginning another pass of a loop."""
         for level, ((code, before), (now_code, now)) in enumerate(zip(self._chain, chain)):  # noqa: B905 (the shorter)
             if code is not now_code:
                 return False
@@ -125,7 +127,7 @@ class Passes:
                 if not _leads_to(code, before, now):
                     return False
                 around = ((code, before, now), *((outer, at, at) for outer, at in chain[:level]))
-                return function not in self._functions or is_of_keras or any(_is_in_loop(*one) for one in around)
+                return function not in self._functions or is_fit or any(_is_in_loop(*one) for one in around)
         return False
 
 

@@ -153,11 +153,6 @@ class States:
         return self._thread
 
     @property
-    def stage(self) -> Stage:
-        """The innermost stage."""
-        return self._stages[-1]
-
-    @property
     def last(self) -> float:
         """When the last step ended (`time.perf_counter`), 0 before the first."""
         return self._stepped

@@ -36,6 +36,9 @@ PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "che
 ROUNDING = 1e-4
 """Share of the time that may be missing from the sum of the parts without being "other"."""
 
+CODE = "code"
+"""The detail of Python of which only samples tell."""
+
 LASTING = 3
 """Samples of a line in a step from which it is known in how many steps it works: a shorter piece of work is not sampled
 in each."""
@@ -73,6 +76,11 @@ class PartAt:
     count: int
     detail: str
     few: int = 0
+
+    @property
+    def times(self) -> int:
+        """How often the line worked; 0 if that is unknown, as only samples tell of it."""
+        return self.few if self.detail == CODE else self.count
 
 
 class StepTime(NamedTuple):
@@ -285,7 +293,7 @@ def _by_line(capture: Capture, time: TrainingTime) -> Iterator[PartAt]:
             total = sum(sampled.values())
             for line, count in sampled.items():
                 few = _if_few(steps[detail, line], count, time.taken)
-                yield PartAt(state, line, seconds * count / total, count, detail or "code", few)
+                yield PartAt(state, line, seconds * count / total, count, detail or CODE, few)
         else:
             line = sampled.most_common(1)[0][0] or where
             yield PartAt(state, line, seconds, int(times), detail, _if_few(int(times), None, time.taken))

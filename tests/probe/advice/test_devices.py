@@ -197,3 +197,11 @@ def test_float64_on_simulated_gpus_does_not_depend_on_the_time_of_cpus() -> None
     rehearsed = replace(heavy("float64"), simulated=1)
     assert first(time, rehearsed).cause == "precision"
     assert "precision" not in [one.cause for one in advise(replace(heavy("float32"), simulated=1), (), time)]
+
+
+def test_several_operations_that_read_from_another_device_are_plural() -> None:
+    moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 1 << 20, in_step=True)
+    seen = capture(logical=GPUS, copies=Counter({moved: 1, moved._replace(consumer="AddV2"): 1}))
+    one = first(spent({"copy": 5.0, "gpu": 5.0}, busy={"GPU:0": 0.5}), seen)
+    assert one.text == "`AddV2` and `MatMul` read tensors from another device"
+    assert one.fix.startswith("Compute their inputs on one device")

@@ -176,13 +176,34 @@ def test_each_pass_is_a_step(train: Callable[[Trainer], None]) -> None:
     assert not one.passes.take()
 
 
-def test_epochs_of_different_fits_have_steps_of_their_own() -> None:
+FIT = "def fit(step):\n    for _ in range(2):\n        step()\n"
+"""A library's loop over batches."""
+
+
+def fit(step: Callable[[], None]) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(FIT, "<keras>", "exec"), names)
+    names["fit"](step)
+
+
+def test_each_batch_of_fit_is_a_step() -> None:
+    """Also of a `fit` for each element of a dataset, and of two in a row."""
     one = Trainer()
-    for name in ("epoch 1", "epoch 2"):
-        for stage in (name, f"{name} of another model"):
-            one.states.begin_stage(stage, None)
-            one.d()
-            one.states.end_stages(0)
+    for _ in one.dataset(range(3)):
+        fit(one.d)
+        fit(one.d)
+    assert one.steps == 12
+
+
+def test_two_gradients_of_a_train_step_are_one_step() -> None:
+    one = Trainer()
+
+    def train_step() -> None:
+        one.d()
+        one.d()
+
+    for _ in range(2):
+        fit(train_step)
     assert one.steps == 4
 
 

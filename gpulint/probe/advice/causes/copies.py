@@ -52,17 +52,19 @@ def _between(observed: Observed) -> Iterator[Candidate]:
     where = max(by_line, key=lambda each: (_size(by_line[each]), by_line[each].total()))
     whole = sum(map(_size, by_line.values())) + _size(hosted)
     copies = by_line[where]
-    readers = ", ".join(sorted({f"`{one.consumer}`" for one in copies if one.consumer})[:3])
+    readers = sorted({f"`{one.consumer}`" for one in copies if one.consumer})[:3] or ["this line"]
+    named = " and ".join(filter(None, (", ".join(readers[:-1]), readers[-1])))
+    read, their, them = ("read", "their", "them") if len(readers) > 1 else ("reads", "its", "it")
     finding = finding_at(observed, ("GPU102",), where)
     share, cost = _cost(observed, copies, _size(copies) / whole if whole else 1.0)
     yield Candidate(
         "copies",
         where,
-        f"{readers or 'this line'} reads {'tensors' if copies.total() > 1 else 'a tensor'} from another device",
+        f"{named} {read} {'tensors' if copies.total() > 1 else 'a tensor'} from another device",
         f"{_amount(copies)} in each step, {_ways(copies)}{cost}.",
         sentence(finding.instead)
         if finding is not None
-        else "Compute its inputs on one device, or put it into its own `tf.device` scope.",
+        else f"Compute {their} inputs on one device, or put {them} into a `tf.device` scope of {their} own.",
         {part: time.seconds_of(part) * share},
         finding.code if finding is not None else None,
         in_proportion=capture.simulated > 0,

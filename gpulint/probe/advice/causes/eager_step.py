@@ -13,10 +13,11 @@ from gpulint.probe.agent.replicas import RUN
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.eager_operations import READ, eager_per_step, eager_steps
 from gpulint.probe.measures.reasons import is_bookkeeping
+from gpulint.probe.measures.time_spent import CODE
 from gpulint.probe.measures.time_words import duration
 
-EAGER_OPERATIONS, CODE = "eager operations", "code"
-"""Details of the time that lines spend in eager operations, and in Python's own code."""
+EAGER_OPERATIONS = "eager operations"
+"""Detail of the time that lines spend in eager operations."""
 
 TRACED = 2e-6
 """Seconds that an operation of a traced step takes at least (58 to 210 small ones took 2 to 4 µs each)."""

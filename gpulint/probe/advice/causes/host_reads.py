@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS
+from gpulint.probe.advice.causes.eager_step import EAGER_OPERATIONS
 from gpulint.probe.advice.matching import finding_at, sentence
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.eager_operations import READ as OF_VARIABLE
 from gpulint.probe.measures.reasons import is_bookkeeping
-from gpulint.probe.measures.time_spent import PartAt
+from gpulint.probe.measures.time_spent import CODE, PartAt
 from gpulint.probe.measures.time_words import duration
 
 READ = "read"

@@ -10,7 +10,6 @@ from itertools import accumulate, product
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.causes.eager_step import CODE
 from gpulint.probe.advice.causes.new_models import new_traces
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
@@ -21,7 +20,7 @@ from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
 from gpulint.probe.capture.records import Data, Where
 from gpulint.probe.measures.peer_waits import peer_waits
-from gpulint.probe.measures.time_spent import PartAt
+from gpulint.probe.measures.time_spent import CODE, PartAt
 from gpulint.probe.measures.time_words import duration
 from gpulint.probe.measures.waiting import waits
 from gpulint.probe.verdicts.evidence import NEAR

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS, eager_lines
+from gpulint.probe.advice.causes.eager_step import EAGER_OPERATIONS, eager_lines
 from gpulint.probe.agent.graphs import PIPELINE, STEP
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.functions import Function, Functions
-from gpulint.probe.measures.time_spent import PartAt
+from gpulint.probe.measures.time_spent import CODE, PartAt
 from gpulint.probe.measures.time_words import duration, percent
 
 CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})

@@ -60,8 +60,8 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
                     link(places, one.where),
                     part_name(one.name, on_gpu),
                     code(one.detail) if one.detail else None,
-                    f"{one.count:,}",
-                    _time(one.seconds / one.count) if one.count else None,
+                    f"{one.times:,}" if one.times else None,
+                    _time(one.seconds / one.times) if one.times else None,
                     _time(one.seconds),
                     _share(one.seconds, spent),
                 ]
