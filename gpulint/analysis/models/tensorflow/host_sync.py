@@ -242,13 +242,26 @@ def decide_loop(machine: Machine, guard: Path, site: Site) -> None:
 
 
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
-    """Symbols of the arguments of a host function, which reads tensors among them at `site`."""
-    return tuple(
-        Symbol((HOST_READ, site, "numpy"))
-        if isinstance(value, Tensor) and not value.from_data and not value.static
-        else content(value)
-        for value in arguments.all()
-    )
+    """Symbols of the arguments of a host function, which reads tensors among them, and in lists, at `site`."""
+    return tuple(_argument(value, site, MAX_LIST_DEPTH) for value in arguments.all())
+
+
+def _argument(value: Value, site: Site, depth: int) -> Symbol:
+    if isinstance(value, Tensor) and not value.from_data and not value.static:
+        return Symbol((HOST_READ, site, "numpy"))
+    items = value.items if isinstance(value, Items) and value.kind in ("list", "tuple") and depth else None
+    if items is not None and len(items) <= MAX_LIST and any(isinstance(one, (Items, Tensor)) for one in items):
+        parts = tuple(_argument(one, site, depth - 1) for one in items)
+        if any(HOST_READ in part.words for part in parts):
+            return Symbol(("list", parts))
+    return content(value)
+
+
+MAX_LIST_DEPTH = 2
+"""Maximum number of lists within each other that are searched for tensors."""
+
+MAX_LIST = 100
+"""Maximum number of elements of a list that is searched for tensors."""
 
 
 def content(value: Value) -> Symbol:

@@ -19,7 +19,8 @@ OF_KERAS_ALONE: frozenset[str] = frozenset({"predict_on_batch", "test_on_batch",
 
 def is_of_keras(machine: Machine, site: Site) -> bool:
     """Whether a call is one of a model, or of its `predict`, that the same file also uses as only Keras models are:
-    `self.model.predict(x)` in one method, `self.model.train_on_batch(x, y)` in a later one."""
+    `self.model.predict(x)` in one method, `self.model.train_on_batch(x, y)` in a later one, `model(x)` before
+    `model.trainable_variables`."""
     module = machine.frame.module.syntax
     if module.path != site.path or module.words.isdisjoint(_WORDS):
         return False
@@ -28,7 +29,9 @@ def is_of_keras(machine: Machine, site: Site) -> bool:
 
 _WEIGHTS = frozenset({"load_weights", "save_weights"})
 
-_WORDS = OF_KERAS_ALONE | _WEIGHTS | {"compile", "fit"}
+_VARIABLES = frozenset({"trainable_variables", "trainable_weights"})
+
+_WORDS = OF_KERAS_ALONE | _WEIGHTS | _VARIABLES | {"compile", "fit"}
 
 
 def _found(module: ir.Module) -> frozenset[int]:
@@ -43,8 +46,12 @@ def _found(module: ir.Module) -> frozenset[int]:
         if isinstance(base, ir.Name)
     }
     roots = _roots(bases)
-    for call, functions, cls in _calls(module.body, (), ""):
+    for call, functions, cls in _uses(module.body, (), ""):
         cls = roots.get(cls, cls)
+        if isinstance(call, ir.Attribute):
+            if (owner := _name(call.value, functions, cls)) is not None:
+                used.add(owner)
+            continue
         direct = _name(call.function, functions, cls)
         if direct is not None:
             calls[direct].add(call.number)
@@ -102,10 +109,11 @@ _OF_OTHERS = frozenset(
 )
 
 
-def _calls(
+def _uses(
     node: object, functions: tuple[ir.FunctionDef, ...], cls: str
-) -> Iterator[tuple[ir.Call, tuple[ir.FunctionDef, ...], str]]:
-    """Every call, with the functions around it and the outermost class."""
+) -> Iterator[tuple[ir.Call | ir.Attribute, tuple[ir.FunctionDef, ...], str]]:
+    """Every call, and every attribute that only models and their layers have, with the functions around it and the
+    outermost class."""
     pending = [(node, functions, cls)]
     while pending:
         present, around, owner = pending.pop()
@@ -118,7 +126,7 @@ def _calls(
             around = (*around, present)
         elif isinstance(present, ir.ClassDef):
             owner = owner or present.name
-        elif isinstance(present, ir.Call):
+        elif isinstance(present, ir.Call) or (isinstance(present, ir.Attribute) and present.name in _VARIABLES):
             yield present, around, owner
         pending += [(getattr(present, name), around, owner) for name in walk.fields(present)]
 
