@@ -11,7 +11,7 @@ from gpulint.probe.agent.graphs import PIPELINE, STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures.reasons import is_free
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "XlaLaunch", "_XlaRun"})
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "XlaLaunch", "_XlaRun"})
 """Calls that remain in an executed graph: of functions compiled as a unit, on the device of the call."""
 
 
@@ -32,7 +32,7 @@ def work(capture: Capture) -> Work:
     parts = (STEP,) if steps else ("", STEP)
     counts: Counter[str] = Counter()
     for node, count in capture.nodes.items():
-        if node.part in parts and (node.op in _CALLS or not is_free(node.op)):
+        if node.part in parts and (node.op in CALLS or not is_free(node.op)):
             counts[node.assigned] += count
     if EAGER_STEP in names:
         for ran, count in capture.running.items():

@@ -205,3 +205,12 @@ def test_several_operations_that_read_from_another_device_are_plural() -> None:
     one = first(spent({"copy": 5.0, "gpu": 5.0}, busy={"GPU:0": 0.5}), seen)
     assert one.text == "`AddV2` and `MatMul` read tensors from another device"
     assert one.fix.startswith("Compute their inputs on one device")
+
+
+def test_a_compiled_step_counts_as_one_operation() -> None:
+    nodes = Counter({Node(HERE, "StatefulPartitionedCall", "", "GPU:0", "", "float32", "step"): 1})
+    compiled = capture(logical=GPUS, simulated=2, nodes=nodes, compiled={"one_step_on_data": HERE})
+    time = spent({"launch": 9.0, "python": 1.0})
+    evidence = "A training step runs 1 operation on GPU:0"
+    assert first(time, compiled).evidence == f"{evidence} (XLA compiles `one_step_on_data` to one)."
+    assert first(time, replace(compiled, compiled={})).evidence == f"{evidence}."
