@@ -80,7 +80,7 @@ class RemovedApi(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     any_of_names = frozenset()
-    why = "the program fails with an error when it reaches this line"
+    why = "the program raises an error when it reaches this line"
     instead = "remove it, or use what TensorFlow's documentation names in its place"
 
     @staticmethod

@@ -65,9 +65,9 @@ class ChangingShapes(Rule):
     is_performance = True
     any_of_names = frozenset({"padded_batch", "bucket_by_sequence_length", "ragged_batch", "dense_to_ragged_batch"})
     all_of_name_sets = (frozenset({".fit("}),)
-    why = "XLA compiles the step again for every new length, and the GPU waits for seconds"
+    why = "XLA compiles the step again for every new length, and the GPU sits idle for seconds"
     instead = "pad to one length or to a few bucket boundaries, or compile with `jit_compile=False`"
-    cost = "up to 6 s for each new length"
+    cost = "up to 6 s per new length"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         fits = self.all(events.ModelFitted)

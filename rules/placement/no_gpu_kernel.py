@@ -52,8 +52,11 @@ class NoGpuKernel(Rule):
     code = "GPU105"
     name = "no-gpu-kernel"
     severity = Severity.WARNING
-    why = "it runs on the CPU, and its data is copied there and back; without soft placement it fails with an error"
-    instead = "move it out of the device scope"
+    why = (
+        "it runs on the CPU, so its data is copied between GPU and CPU; without soft placement, TensorFlow raises an "
+        "error"
+    )
+    instead = "call it outside the device scope"
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
 

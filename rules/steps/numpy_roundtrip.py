@@ -96,7 +96,7 @@ class NumpyRoundtrip(Rule):
     is_performance = True
     once_a_row = True
     any_of_names = TRAINING_WORDS
-    why = "the data is copied to the host and back, and the GPU waits meanwhile"
+    why = "the data is copied to the host and back, and the GPU sits idle meanwhile"
     instead = "process it with TensorFlow operations; `tf.experimental.numpy` has most of NumPy's functions"
     cost = "at least 4× slower for large tensors"
 
@@ -199,7 +199,7 @@ class NumpyRoundtrip(Rule):
                     related=(
                         (got[0], "they are read into NumPy here"),
                         *((other.site, "they are set here, too") for other in others),
-                        (place, "the step loop"),
+                        (place, "in this training loop"),
                     ),
                 )
 

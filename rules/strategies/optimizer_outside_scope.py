@@ -79,7 +79,7 @@ class OptimizerOutsideScope(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "Keras raises RuntimeError: the optimizer and the model belong to different strategies"
+    why = "Keras raises RuntimeError: the model belongs to the strategy, the optimizer does not"
     instead = "create it inside `with strategy.scope():`"
 
     def __init__(self) -> None:
@@ -160,5 +160,5 @@ class OptimizerOutsideScope(Rule):
 def _in_scope(place: Site, strategy: values.Strategy | None) -> Offer | None:
     if strategy is None:
         return None
-    offer = unsafe("Create it in the scope of the strategy", scopes.in_scope, place, strategy.site, frozenset())
+    offer = unsafe("Create it inside `strategy.scope()`", scopes.in_scope, place, strategy.site, frozenset())
     return offer.one_at_a_time("scope")

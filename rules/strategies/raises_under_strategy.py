@@ -117,7 +117,7 @@ class RaisesUnderStrategy(Rule):
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the strategy is created here"),),
                 fix=unsafe(
-                    "Remove `jit_compile=True`: the step is compiled by TensorFlow, not by XLA",
+                    "Remove `jit_compile=True`: the step runs as an ordinary TensorFlow graph, without XLA",
                     calls.without_argument,
                     place,
                     "jit_compile",

@@ -60,7 +60,7 @@ class TwoStrategies(Rule):
     raises = True
     any_of_names = STRATEGY_WORDS
     why = "TensorFlow raises RuntimeError: variables belong to the strategy they were created under"
-    instead = "create it under the strategy that uses it, or use one strategy for everything"
+    instead = "create it in the scope of the strategy that uses it, or use one strategy for everything"
 
     def __init__(self) -> None:
         self._trained: dict[Replica, list[values.Model]] = defaultdict(list)
@@ -120,8 +120,8 @@ class TwoStrategies(Rule):
                     confidence=confidence(one.event.where, one.made.where),
                     related=(
                         *one.related,
-                        (one.made.site, "under this strategy"),
-                        (one.now.site, "and used under this strategy"),
+                        (one.made.site, "in the scope of this strategy"),
+                        (one.now.site, "it is used in the scope of this strategy"),
                     ),
                 )
 
