@@ -124,7 +124,7 @@ class RemovedApi(Rule):
                 first = old[0]
                 yield Report(
                     first.site,
-                    f"written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
+                    f"the file is written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
                     why="the file does not run on TensorFlow 2",
                     instead=_CONVERT,
                     confidence=confidence(first.where),

@@ -102,7 +102,7 @@ class ChangingShapes(Rule):
                             confidence=confidence(fitted.where),
                             happens_at=fitted.site,
                             related=(
-                                (compiled[0].site, "Keras compiles it with XLA on a GPU, by default"),
+                                (compiled[0].site, "Keras compiles the model with XLA on a GPU, by default"),
                                 (fitted.site, "training reads it here"),
                             ),
                         )

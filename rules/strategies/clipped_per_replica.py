@@ -114,7 +114,7 @@ class ClippedPerReplica(Rule):
                     "each replica clips its gradients before they are summed",
                     confidence=confidence(event.where),
                     related=(
-                        (steps[0].site, "they are summed and applied here"),
+                        (steps[0].site, "the gradients are summed and applied here"),
                         (replica.strategy.site, "the strategy is created here"),
                     ),
                 )

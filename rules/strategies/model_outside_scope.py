@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, together, unsafe, values
 from gpulint.plugin.facts import LOADS_MODEL
@@ -78,6 +79,8 @@ class ModelOutsideScope(Rule):
         self._parts: list[tuple[values.Model, events.Event]] = []
         """Models that are layers of a model created in a scope, and where they become that."""
         self._trained: list[tuple[values.Strategy, Where]] = []
+        self._called: list[tuple[events.ModelCalled, Report]] = []
+        """Calls by replicas, with their reports."""
         self._scoping: set[Site | None] = set()
         self._unknown: list[events.UnknownFitted | events.ModelFitted] = []
         self._makers: frozenset[Site] | None = None
@@ -116,13 +119,16 @@ class ModelOutsideScope(Rule):
         if (now := event.where.context.strategy) is not None:
             self._trained.append((now, event.where))
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.where.context.replica is not None and event.built == "outside":
-            yield from self._inside(event, event.model, "used by every replica", plan)
+            self._called += [(event, report) for report in self._inside(event, event.model, _USED, plan)]
         elif event.how == "call" and any(_is_symbolic(leaf) for one in event.arguments.all() for leaf in leaves(one)):
             self._parts.append((event.model, event))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        updated = {event.where.context.replica for event in self.all(events.GradientsApplied)}
+        for call, report in self._called:
+            yield replace(report, why=_UPDATED) if call.where.context.replica in updated else report
         for part, event in self._parts:
             now = event.where.context.strategy
             if part.library.startswith(_PRETRAINED) and any(
@@ -191,6 +197,10 @@ _MOVE = "create the strategy before the model, and the model inside `with strate
 
 _UNUSED = "training runs on one GPU, and the others sit idle: the strategy has no effect"
 
+_USED = "used by every replica"
+
+_UPDATED = "its variables live on one GPU, so the step that applies gradients to them raises an error"
+
 _WHY = {
     "compiled under the strategy": "its variables do not belong to the strategy, so `fit` raises ValueError",
     "fitted under the strategy": "its variables do not belong to the strategy, so `fit` raises RuntimeError",
@@ -198,9 +208,6 @@ _WHY = {
         "its variables do not belong to the strategy: `fit` raises ValueError or AssertionError; if they are frozen, "
         "each step copies them to every GPU"
     ),
-    "used by every replica": (
-        "its variables live on one GPU: applying gradients to them raises an error, and predictions copy them to every "
-        "GPU"
-    ),
+    _USED: "its variables live on one GPU, and every step copies them to the others",
 }
 """How a model is used under the strategy → what that causes (run on TensorFlow 2.21 with Keras 3.15)."""

@@ -98,7 +98,7 @@ class PerReplicaRead(Rule):
                 confidence=confidence(event.where, value.strategy.where),
                 severity=Severity.INFO if event.how in _SHOWN else None,
                 related=(
-                    (value.site, "it comes from here"),
+                    (value.site, "the value comes from here"),
                     (value.strategy.site, "the strategy is created here"),
                 ),
             )

@@ -118,7 +118,7 @@ class VariableOutsideScope(Rule):
                 confidence=confidence(event.where, made, replica.strategy.where),
                 related=(
                     (replica.strategy.site, "the strategy is created here"),
-                    (event.site, "it is updated here"),
+                    (event.site, f"each replica updates the {what} here"),
                 ),
                 unless=JustifyingComment((place,), frozenset({"outside"}), frozenset({"scope"})),
                 fix=unsafe(
