@@ -10,7 +10,7 @@ from gpulint.plugin.queries import pipelines
 from gpulint.plugin.words import DATASET_SOURCES, DATASET_WORDS, OPTION_WORDS, PREPARING_WORDS, STATEFUL_WORDS
 
 
-class MapNotParallel(Rule):
+class SequentialInput(Rule):
     """Pipeline that stays sequential
 
     ## What it does
@@ -83,7 +83,8 @@ class MapNotParallel(Rule):
     """
 
     code = "GPU402"
-    name = "map-not-parallel"
+    name = "sequential-input"
+    replaces = ("map-not-parallel",)
     severity = Severity.WARNING
     is_performance = True
     any_of_names = STATEFUL_WORDS | OPTION_WORDS | {".interleave("}
