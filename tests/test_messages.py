@@ -74,7 +74,7 @@ def _only(code: str, program: str, directory: Path) -> tuple[str, str, str]:
     [
         ("step(x, lambda y: y * 2)", "it gets a new lambda each time", "define the argument once"),
         ("step(x + i, i)", "`i` is a new Python number each time", "pass a tensor: `tf.constant(i)`"),
-        ("step(x + i, i * 2)", "it gets a new Python number each time", "pass a tensor"),
+        ("step(x + i, i * 2)", "it gets a new Python number each time", "pass the number as a tensor"),
     ],
 )
 def test_a_retrace_is_cured_by_what_changes(call: str, what: str, cure: str, tmp_path: Path) -> None:
@@ -282,11 +282,11 @@ model.save("model.keras")
 @pytest.mark.parametrize(
     ("start", "label", "cure"),
     [
-        ("hvd.init()", "Horovod starts several workers here", "`if hvd.rank() == 0:`"),
+        ("hvd.init()", "Horovod makes the program multi-worker here", "`if hvd.rank() == 0:`"),
         (
             "tf.distribute.MultiWorkerMirroredStrategy()",
             "this strategy makes the program multi-worker",
-            "a temporary one on all workers but the chief",
+            "give every worker except the chief a temporary path",
         ),
     ],
 )
@@ -314,7 +314,7 @@ optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         (
             "tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.SGD())",
             "divides by a scale",
-            "inside the tape",
+            "compute `scaled = optimizer.scale_loss(loss)` inside the tape",
         ),
     ],
 )
@@ -334,7 +334,11 @@ for trial in range(20):
     ("use", "why", "cure"),
     [
         ("model.compile('adam', 'mse'); model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))", "even after", "run each"),
-        ("model.predict(tf.zeros((64, 4)))", "graphs of `predict`", "call `tf.keras.backend.clear_session()`"),
+        (
+            "model.predict(tf.zeros((64, 4)))",
+            "the graph that `predict` builds",
+            "call `tf.keras.backend.clear_session()`",
+        ),
     ],
 )
 def test_clear_session_is_named_only_where_it_helps(use: str, why: str, cure: str, tmp_path: Path) -> None:
@@ -409,7 +413,7 @@ def test_a_direct_call_is_spelled_out_through_the_strategy(tmp_path: Path) -> No
     [
         ("model.compile('sgd', 'mse')", "model.fit(data)", "so `fit` raises ValueError"),
         ("model.fit(data)", "", "so `fit` raises RuntimeError"),
-        ("strategy.num_replicas_in_sync", "model.compile('sgd', 'mse'); model.fit(data)", "all others idle"),
+        ("strategy.num_replicas_in_sync", "model.compile('sgd', 'mse'); model.fit(data)", "the others sit idle"),
     ],
 )
 def test_a_model_outside_the_scope_fails_or_leaves_gpus_idle(
@@ -459,13 +463,13 @@ def test_a_strategy_that_comes_later_is_moved_before_the_model(first: str, cure:
             "for gpu in tf.config.list_physical_devices('GPU'):\n"
             "    tf.config.experimental.set_memory_growth(gpu, True)\n"
             "    print(tf.config.list_logical_devices('GPU'))\n",
-            "this initialises the runtime, in the iteration before",
+            "this call initialises the runtime, in the iteration before",
         ),
         (
             "x = tf.zeros(4)\n"
             "for gpu in tf.config.list_physical_devices('GPU'):\n"
             "    tf.config.experimental.set_memory_growth(gpu, True)\n",
-            "this runs first, and initialises the runtime",
+            "this call runs first, and initialises the runtime",
         ),
     ],
 )
@@ -478,7 +482,7 @@ def test_what_initialises_the_runtime_may_be_below_in_a_loop(program: str, label
     ("steps", "why", "cure"),
     [
         ("repeat().cache()", "memory grows with each repetition", "call `cache` before `repeat`"),
-        ("shuffle(100).cache()", "gets the same order", "cache first"),
+        ("shuffle(100).cache()", "gets its elements in the same order", "call `cache` before `shuffle`"),
     ],
 )
 def test_a_cache_behind_a_repeat_grows(steps: str, why: str, cure: str, tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 _LOADER = "pass it to the constructor of the `keras.utils.PyDataset` that is fitted"
 _ELEMENTS = "use `dataset.element_spec`"
-_NO_SESSIONS = "remove it and the session: `tf.config` has the options of a `ConfigProto`"
+_NO_SESSIONS = (
+    "remove the session and its `ConfigProto`; settings are functions of `tf.config`, such as "
+    "`tf.config.experimental.set_memory_growth(gpu, True)` for `allow_growth`"
+)
 _WITH_TAPE = "take the gradients with `tf.GradientTape`, and pass them to `optimizer.apply_gradients`"
 _IN_CALL = "pass `training=` to the model or layer"
 

@@ -86,8 +86,11 @@ def _finding(
     selection: Selection,
 ) -> Finding:
     rule, report = raised.rule, raised.report
-    related = tuple(Related(spans[site], message) for site, message in dict.fromkeys(report.related) if site in spans)
     span = spans[report.site]
+    related: dict[Span, Related] = {}
+    for site, message in report.related:
+        if site in spans and spans[site] != span:  # the finding shows its own place already
+            related.setdefault(spans[site], Related(spans[site], message))
     return Finding(
         rule.code,
         rule.name,
@@ -97,7 +100,7 @@ def _finding(
         report.why or rule.why,
         report.instead or rule.instead,
         _confidence(raised, enclosing),
-        related,
+        tuple(related.values()),
         enclosing.context_of(report.site.node) if enclosing is not None else "",
         noqa_row=span.row,
         cost=report.cost or rule.cost,

@@ -71,7 +71,9 @@ class FitOnSeveralWorkers(Rule):
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
     why = "with two or more workers, `fit` raises ValueError"
-    instead = "use a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
+    instead = (
+        "write a training loop with `strategy.run`, or use Keras 2: install `tf_keras` and set `TF_USE_LEGACY_KERAS=1`"
+    )
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if not plan.runs_keras_3 or predates_keras_3(plan):
@@ -86,7 +88,7 @@ class FitOnSeveralWorkers(Rule):
             ):
                 yield Report(
                     event.site,
-                    "Keras 3 cannot fit a model on several workers",
+                    "`fit` of Keras 3 does not support multiple workers",
                     confidence=confidence(event.where, built.where),
                     related=((built.site, "the strategy is created here"),),
                 )

@@ -76,7 +76,7 @@ class HorovodUnpinned(Rule):
     is_performance = True
     in_graph_mode = True
     any_of_names = frozenset({"horovod"})
-    why = "every process uses the first GPU, and the others idle"
+    why = "unless the launcher gives each process a GPU of its own, all use the first one, and the others sit idle"
     instead = (
         "right after `hvd.init()`: `gpus = tf.config.list_physical_devices('GPU')`, then "
         "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`"

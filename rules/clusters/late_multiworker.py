@@ -63,7 +63,7 @@ class LateMultiworker(Rule):
     name = "late-multiworker"
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
-    why = "with several workers TensorFlow raises RuntimeError: collective ops must be configured at program start"
+    why = "with multiple workers, TensorFlow raises RuntimeError: collective ops must be configured at program start"
     instead = "create the strategy right after the imports, before any tensor, dataset, model or optimizer"
 
     def __init__(self) -> None:
@@ -87,12 +87,12 @@ class LateMultiworker(Rule):
                 continue  # the strategy has one worker: the cluster is configured later
             yield Report(
                 event.site,
-                "the multi-worker strategy is created after TensorFlow's runtime is initialised",
+                "the multi-worker strategy is created after TensorFlow's runtime has been initialised",
                 confidence=confidence(event.where),
                 severity=None if is_cluster_named else Severity.WARNING,
-                related=((since, "this runs first, and initialises the runtime"),),
+                related=((since, "this call runs first, and initialises the runtime"),),
                 fix=unsafe(
-                    "Move it up: the strategy is created first",
+                    "Move this call up: the strategy is then created first",
                     statements.moved_up,
                     way(event),
                     way_to_start(plan, since),

@@ -62,7 +62,10 @@ class SaveOnEveryWorker(Rule):
     is_performance = True
     any_of_names = CLUSTER_WORDS | {"horovod"}
     why = "the workers overwrite each other's files"
-    instead = "give each worker its own path: a temporary one on all workers but the chief"
+    instead = (
+        "give every worker except the chief a temporary path; the chief is worker 0 "
+        "(`strategy.cluster_resolver.task_id == 0`), or the task of type `chief`"
+    )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         workers = [event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event)]
@@ -90,7 +93,7 @@ class SaveOnEveryWorker(Rule):
                             started.site,
                             "this strategy makes the program multi-worker"
                             if of_strategy
-                            else "Horovod starts several workers here",
+                            else "Horovod makes the program multi-worker here",
                         ),
                     ),
                 )

@@ -58,8 +58,8 @@ class TfConfigMissing(Rule):
     severity = Severity.INFO
     is_performance = True
     any_of_names = CLUSTER_WORDS
-    why = "unless `TF_CONFIG` is set outside the program, there is one worker: each machine trains its own model"
-    instead = "set `TF_CONFIG` before the strategy is created, or pass it a cluster resolver"
+    why = "if your launcher does not set `TF_CONFIG` either, each machine is a single worker that trains its own model"
+    instead = "set `TF_CONFIG` before the strategy is created, or pass `cluster_resolver=…` to the strategy"
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind == "multi_worker" and _names_cluster(plan):
@@ -73,7 +73,7 @@ class TfConfigMissing(Rule):
             if id(event.strategy) in used and _is_alone(event, plan):
                 yield Report(
                     event.site,
-                    "the multi-worker strategy has no cluster configuration",
+                    "the program configures no cluster for its multi-worker strategy",
                     confidence=confidence(event.where),
                     unless=JustifyingComment.of_variable(event.site, "TF_CONFIG"),
                 )

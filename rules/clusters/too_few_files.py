@@ -93,7 +93,7 @@ class TooFewFiles(Rule):
         if site is not None and self._has_cluster(event, strategy, plan):
             yield Report(
                 event.site,
-                "one file is distributed to several workers",
+                "a dataset of one file is distributed to multiple workers",
                 confidence=confidence(event.where, strategy.where),
                 related=((site, "the file is read here"), (strategy.site, "the strategy is created here")),
             )

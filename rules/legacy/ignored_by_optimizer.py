@@ -55,7 +55,7 @@ class IgnoredByOptimizer(Rule):
     asks_release = True
     context_insensitive = True
     any_of_names = frozenset({"_resource_apply_dense", "_resource_apply_sparse", "get_updates", ".lr"})
-    why = "Keras 3 never reads it: the learning rate stays what it was"
+    why = "Keras 3 never reads `lr`: the learning rate does not change"
     instead = "set `optimizer.learning_rate`"
 
     def on_attribute_set(self, event: events.AttributeSet, plan: Plan) -> Iterator[Report]:
@@ -75,7 +75,7 @@ class IgnoredByOptimizer(Rule):
                 "setting `lr` of this optimizer has no effect",
                 confidence=confidence(event.where),
                 related=((optimizer.site, "the optimizer is created here"),),
-                fix=unsafe("Set `learning_rate`: the learning rate then changes", _spelled_out, event.site),
+                fix=unsafe("Set `learning_rate` instead: the learning rate then changes", _spelled_out, event.site),
             )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

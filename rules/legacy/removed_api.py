@@ -80,7 +80,7 @@ class RemovedApi(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     any_of_names = frozenset()
-    why = "the program fails with an error when it reaches this line"
+    why = "the program raises an error when it reaches this line"
     instead = "remove it, or use what TensorFlow's documentation names in its place"
 
     @staticmethod
@@ -124,7 +124,7 @@ class RemovedApi(Rule):
                 first = old[0]
                 yield Report(
                     first.site,
-                    f"written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
+                    f"the file is written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
                     why="the file does not run on TensorFlow 2",
                     instead=_CONVERT,
                     confidence=confidence(first.where),

@@ -77,8 +77,11 @@ class ModelInLoop(Rule):
         {".fit(", ".fit_generator(", ".train_on_batch(", ".apply_gradients(", ".predict(", "clone_model"}
     )
     all_of_name_sets = (MODEL_WORDS,)
-    why = "memory grows with every model until the process runs out: its graphs stay, even after `clear_session()`"
-    instead = "run each iteration in a process of its own; if all models are alike, create one and call `set_weights`"
+    why = "TensorFlow keeps each model's graphs, even after `clear_session()`: memory grows until the process runs out"
+    instead = (
+        "run each iteration in a separate process; or, if all models have the same architecture, create one before "
+        "the loop, and reset its weights and those of its optimizer in each iteration"
+    )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         built = [
@@ -124,7 +127,9 @@ class ModelInLoop(Rule):
             is_trained = id(event.model) in fitted or is_in_function
             is_loaded = event.model.library == LOADS_MODEL
             made = "loaded" if is_loaded else "created"
-            around, turn = ("the search", "trial of a search") if is_search else ("the loop", "iteration of a loop")
+            around, turn = (
+                ("in this search", "trial of a search") if is_search else ("in this loop", "iteration of a loop")
+            )
             yield Report(
                 place,
                 f"a model is {made} and used in each {turn}",
@@ -133,7 +138,7 @@ class ModelInLoop(Rule):
                 confidence=confidence(event.where),
                 related=(
                     (loop.site, around),
-                    (event.site, f"the model is {made} here"),
+                    *(((event.site, f"the model is {made} here"),) if event.site != place else ()),
                 ),
             )
 
@@ -207,16 +212,16 @@ def _is_ensemble(loop: Loop, where: Where) -> bool:
 _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"})
 
 
-_KEPT = "memory grows with every model until the process runs out: the graphs of `predict` stay"
+_KEPT = "TensorFlow keeps the graph that `predict` builds for each model: memory grows until the process runs out"
 
 _CLEAR = "call `tf.keras.backend.clear_session()` in each iteration, or create one model before the loop"
 
 _LOAD = (
     "load it once, before the loop, and pass the model; "
-    "if the iterations load different ones, call `tf.keras.backend.clear_session()` in each"
+    "if each iteration loads a different model, call `tf.keras.backend.clear_session()` in each iteration"
 )
 
-_IN_PROCESSES = "run each trial in a process of its own"
+_IN_PROCESSES = "run each trial in a separate process"
 
 FEW = 10
 """Maximum number of iterations of a loop over known elements that are too few to matter: the folds of a validation."""

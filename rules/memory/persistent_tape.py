@@ -81,7 +81,7 @@ class PersistentTape(Rule):
             if alone and len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(
                     tape,
-                    "a persistent tape whose `gradient` is called only once",
+                    "the tape is persistent, but its `gradient` is called only once",
                     why="" if all(_is_eager(use.where) for use in uses) else _TRACED,
                     confidence=confidence(uses[0].where),
                     related=((uses[0].site, "`gradient` is called here"),),
@@ -99,4 +99,4 @@ def _is_eager(where: Where) -> bool:
     return any(caller.function.startswith("on_") for caller in callers(where.caller))
 
 
-_TRACED = "all activations stay in memory until the tape is deleted, unless a caller compiles this function"
+_TRACED = "outside a `tf.function`, all activations stay in memory until the tape is deleted"

@@ -100,8 +100,11 @@ class TensorsKept(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = TRAINING_WORDS
-    why = "each tensor stays in GPU memory, which grows with every step until it runs out"
-    instead = "keep `tensor.numpy()` in host memory, or clear the list after use; for losses, update a metric"
+    why = "no tensor is freed while the container lives: GPU memory grows with every step until it runs out"
+    instead = (
+        "add `tensor.numpy()`, which is a copy in host memory, or clear the container after use; for losses, update "
+        "a metric"
+    )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.may_have_missed(".clear(", ".pop(", ".popleft("):
@@ -132,10 +135,21 @@ class TensorsKept(Rule):
                 continue
             yield Report(
                 event.site,
-                "every step keeps a device tensor",
+                f"every step adds a device tensor to {self._container(event.site)}",
                 confidence=confidence(event.where),
-                related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
+                related=((loop.site, "in this loop"), (event.tensor.site, "the tensor comes from here")),
             )
+
+    def _container(self, kept: Site) -> str:
+        """Name of the container that a call such as `losses.append(loss)` extends."""
+        import libcst as cst  # slow to import, and seldom needed
+        import libcst.matchers as m
+
+        name = m.Name() | m.Attribute(m.Name())
+        node = self.node(kept)
+        if node is None or not m.matches(node, m.Call(m.Attribute(name | m.Subscript(name)))):
+            return "a container"
+        return f"`{self.source(cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute).value)}`"
 
 
 def _goes_once(where: Where, loop: Loop, trained: Collection[Site]) -> bool:

@@ -79,8 +79,10 @@ class Float16Output(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = POLICY_WORDS
-    why = "float16 loses small probabilities and rounds large logits: losses and gradients become 0, infinite or NaN"
-    instead = 'give the last layer `dtype="float32"`'
+    why = (
+        "float16 rounds large logits and loses small probabilities: losses and gradients can become 0, infinite or NaN"
+    )
+    instead = 'set `dtype="float32"` on the last layer'
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """Report outputs in float16. A site that creates other layers, too, gets no fix: it would change them all."""
@@ -103,7 +105,7 @@ class Float16Output(Rule):
                 "the loss is computed from a float16 output",
                 confidence=confidence(event.layer.where),
                 related=((event.site, "the loss is computed here"),),
-                fix=unsafe('Add `dtype="float32"`: the output becomes float32', _in_float32, *sites) if alone else None,
+                fix=unsafe('Set `dtype="float32"`: the output becomes float32', _in_float32, *sites) if alone else None,
             )
 
 

@@ -72,8 +72,8 @@ class Float64OnGpu(Rule):
     is_performance = True
     on_by_default = False
     any_of_names = frozenset({"float64", "set_floatx", "double"})
-    why = "GPUs built for float64 compute it at half the speed of float32, all others at a 32nd or 64th"
-    instead = "train in float32"
+    why = "float64 runs at half the speed of float32 on GPUs built for it, and at 1/32 or 1/64 on all others"
+    instead = "train in float32, unless the computation needs double precision"
     cost = "2× slower or more"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -87,13 +87,30 @@ class Float64OnGpu(Rule):
                 yield Report(
                     event.site,
                     message,
+                    instead=_OF_LAYER if isinstance(event, events.LayerBuilt) else "",
+                    related=_elsewhere(event),
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Replace it with float32: about 7 significant digits are left, and float64 arrays must be cast",
+                        "Replace float64 with float32: numbers keep about 7 significant digits, and float64 arrays "
+                        "must be cast",
                         _single,
                         event.site,
-                    ),
+                    )
+                    if not _elsewhere(event)
+                    else None,
                 )
+
+
+_OF_LAYER = "set the layer's `dtype` to float32, or remove it, unless the computation needs double precision"
+
+
+def _elsewhere(event: events.LibraryCalled | events.LayerBuilt) -> tuple[tuple[Site, str], ...]:
+    """Place of a float64 that is not written in the call itself."""
+    given = [value for argument in event.arguments.all() for value in possible(argument, event.where)]
+    double = next((value for value in given if _is_double(value)), None)
+    origin = double.origin if isinstance(double, values.Constant) else None
+    is_written = any(site == origin for site in event.arguments.sites.values())
+    return () if origin is None or is_written else ((origin, "float64 is set here"),)
 
 
 def _sets_double(event: events.LibraryCalled | events.LayerBuilt) -> str:

@@ -140,12 +140,12 @@ class MissingLossScale(Rule):
 
 
 _DIVIDED = (
-    "the `LossScaleOptimizer` divides by a scale that was never applied: updates are thousands of times too small"
+    "the `LossScaleOptimizer` divides by a scale that was never applied: gradients are thousands of times too small"
 )
 
 _UNSCALED = "a `LossScaleOptimizer` is given the gradients of an unscaled loss"
 
-_SCALE = "inside the tape, `scaled = optimizer.scale_loss(loss)`; then `tape.gradient(scaled, …)`"
+_SCALE = "compute `scaled = optimizer.scale_loss(loss)` inside the tape, and take the gradient of `scaled`"
 
 _SCALE_BY_KERAS_2 = (
     "use a `LossScaleOptimizer`: take the gradient of `optimizer.get_scaled_loss(loss)`, and apply "

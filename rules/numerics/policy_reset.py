@@ -59,7 +59,7 @@ class PolicyReset(Rule):
     is_performance = True
     any_of_names = POLICY_WORDS
     all_of_name_sets = (frozenset({"clear_session"}),)
-    why = "Keras 3 resets the dtype policy with the session: models that are created afterwards compute in float32"
+    why = "Keras 3 resets the dtype policy when it clears the session: models created afterwards compute in float32"
     instead = "set the policy again after each `clear_session()`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -63,8 +63,8 @@ class CacheAfterShuffle(Rule):
     is_performance = True
     any_of_names = frozenset({".cache("})
     all_of_name_sets = (PREPARING_WORDS,)
-    why = "the cache is filled in the first epoch: every later one gets the same order and the same random values"
-    instead = "cache first, then shuffle, augment and repeat"
+    why = "the cache is filled in the first epoch: every later epoch gets its elements in the same order"
+    instead = "call `cache` before `shuffle`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         once = {event.site for event in self.all(events.ModelFitted) if _is_one_epoch(event)}
@@ -82,12 +82,12 @@ class CacheAfterShuffle(Rule):
                             step.site,
                             message,
                             why=why,
-                            instead=_FIRST_REPEAT if cause.name == "repeat" else "",
+                            instead=_INSTEAD.get(message, ""),
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((cause.site, "this comes before the cache"), pipelines.reader(event)),
+                            related=((cause.site, "this step comes before the cache"), pipelines.reader(event)),
                             fix=unsafe(
-                                "Cache first: each epoch recomputes what comes after",
+                                "Move `cache` up: each epoch then repeats the steps after it",
                                 _first,
                                 step.site,
                                 cause.site,
@@ -107,11 +107,11 @@ def _frozen(
     """Step before a cache whose result it should not keep, with message and reason."""
     for index, step in enumerate(before):
         if pipelines.effect_of(step, event, "random") is not None and not _is_sample(before[index + 1 :]):
-            return step, "`cache` freezes the random values of the first epoch", ""
+            return step, _VALUES, _AUGMENTED
     for index, step in enumerate(before):
         limited = _is_sample(before[index + 1 :])
         if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1) and not limited:
-            return step, "`cache` stores every repetition of the data", _GROWS
+            return step, _REPEATS, _GROWS
         later = {one.name for one in (*before[index + 1 :], *after)}
         if step.name == "shuffle" and not later & {"shuffle", "take", "skip", "shard"}:
             if known(step.arguments.get("reshuffle_each_iteration", 2)) is not False:
@@ -121,7 +121,14 @@ def _frozen(
 
 _GROWS = "memory grows with each repetition, and after an endless `repeat` the cache is never complete and never read"
 
-_FIRST_REPEAT = "call `cache` before `repeat`"
+_AUGMENTED = "the cache is filled in the first epoch: every later epoch gets the same random values"
+
+_VALUES, _REPEATS = (
+    "`cache` freezes the random values of the first epoch",
+    "`cache` stores every repetition of the data",
+)
+
+_INSTEAD = {_VALUES: "call `cache` before the random transformation", _REPEATS: "call `cache` before `repeat`"}
 
 
 def _is_sample(steps: tuple[values.Step, ...]) -> bool:

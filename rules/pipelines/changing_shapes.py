@@ -65,9 +65,9 @@ class ChangingShapes(Rule):
     is_performance = True
     any_of_names = frozenset({"padded_batch", "bucket_by_sequence_length", "ragged_batch", "dense_to_ragged_batch"})
     all_of_name_sets = (frozenset({".fit("}),)
-    why = "XLA compiles the step again for every new length, and the GPU waits for seconds"
+    why = "XLA compiles the step again for every new length, and the GPU sits idle for seconds"
     instead = "pad to one length or to a few bucket boundaries, or compile with `jit_compile=False`"
-    cost = "up to 6 s for each new length"
+    cost = "up to 6 s per new length"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         fits = self.all(events.ModelFitted)
@@ -102,7 +102,7 @@ class ChangingShapes(Rule):
                             confidence=confidence(fitted.where),
                             happens_at=fitted.site,
                             related=(
-                                (compiled[0].site, "Keras compiles it with XLA on a GPU, by default"),
+                                (compiled[0].site, "Keras compiles the model with XLA on a GPU, by default"),
                                 (fitted.site, "training reads it here"),
                             ),
                         )

@@ -70,7 +70,7 @@ class DiscardedTransformation(Rule):
         )
         | {".shard(", ".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("},
     )
-    why = "each method returns a new dataset and leaves the old one as it is: this line has no effect"
+    why = "every dataset method returns a new dataset and leaves the original unchanged: this line has no effect"
     instead = "assign the result: `dataset = dataset.shuffle(…)`"
 
     def on_transformation_dropped(self, event: events.TransformationDropped, plan: Plan) -> Iterator[Report]:
@@ -79,5 +79,5 @@ class DiscardedTransformation(Rule):
             f"the result of `{event.name}` is not used",
             instead=f"assign the result: `dataset = dataset.{event.name}(…)`",
             confidence=confidence(event.where),
-            fix=unsafe("Assign the result: the transformation then has an effect", calls.assigned, event.site),
+            fix=unsafe(f"Assign the result: `{event.name}` then takes effect", calls.assigned, event.site),
         )

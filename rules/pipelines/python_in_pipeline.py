@@ -68,7 +68,7 @@ class PythonInPipeline(Rule):
     is_performance = True
     any_of_names = PYTHON_WORDS
     all_of_name_sets = (PREPARING_WORDS,)
-    why = "Python's GIL lets only one thread run at a time: one CPU core feeds all GPUs, and they wait"
+    why = "Python's GIL lets only one thread run at a time: one CPU core feeds all GPUs, which sit idle meanwhile"
     instead = "use TensorFlow operations, prepare the data beforehand (TFRecord), or `batch` before this step"
     cost = "input 2 to 7× slower"
 
@@ -116,7 +116,10 @@ class PythonInPipeline(Rule):
                         )
 
 
-_YIELD_BATCHES = "yield whole batches from the generator, or write the data to TFRecord files once and read these"
+_YIELD_BATCHES = (
+    "yield whole batches from the generator (and drop the later `batch`), or write the data to TFRecord files once "
+    "and read those"
+)
 
 _PARALLEL = "`num_parallel_calls` helps only a function that releases the GIL, such as one that reads a file"
 

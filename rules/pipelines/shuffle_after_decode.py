@@ -101,7 +101,7 @@ class ShuffleAfterDecode(Rule):
         frozenset({"decode_bmp", "decode_image", "decode_jpeg", "decode_png", "image_dataset_from_directory"})
         | frozenset({"load", "resize", "resize_with_crop_or_pad", "resize_with_pad"}),
     )
-    why = "every epoch starts by decoding a buffer full of images, while the GPU waits"
+    why = "every epoch starts by decoding a buffer full of images, while the GPU sits idle"
     instead = "shuffle the file names, before the `map` that reads them"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -111,7 +111,9 @@ class ShuffleAfterDecode(Rule):
                 for index, step in enumerate(one.steps):
                     image = _image_before(one.steps[:index], one, decoded) if step.name == "shuffle" else None
                     if image is not None and (text := _too_large(step, image, one, event)) is not None:
-                        by_name = unsafe("Shuffle first: the order changes", _first, step.site, image.site)
+                        by_name = unsafe(
+                            "Move `shuffle` up: the order of the elements changes", _first, step.site, image.site
+                        )
                         yield Report(
                             step.site,
                             text,

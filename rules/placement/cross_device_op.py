@@ -50,7 +50,7 @@ class CrossDeviceOp(Rule):
     code = "GPU102"
     name = "cross-device-op"
     severity = Severity.WARNING
-    why = "every step copies a tensor from one GPU to the other, and waits for it"
+    why = "every step copies a tensor from one GPU to the other, and waits for the copy"
     instead = "compute both on one GPU; if the split is deliberate, reduce each part on its own GPU first"
     any_of_names = DEVICE_WORDS
 

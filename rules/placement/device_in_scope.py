@@ -55,8 +55,8 @@ class DeviceInScope(Rule):
     code = "GPU104"
     name = "device-in-scope"
     severity = Severity.WARNING
-    why = "the operations of all replicas run on this one GPU, and the others idle"
-    instead = "let the strategy choose the devices"
+    why = "the operations of all replicas run on this one GPU, and the others sit idle"
+    instead = "remove `tf.device`: the strategy places the operations of each replica on its own GPU"
     any_of_names = STRATEGY_WORDS
 
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:

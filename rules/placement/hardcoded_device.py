@@ -82,8 +82,8 @@ class HardcodedDevice(Rule):
     severity = Severity.WARNING
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
     source_pattern = DEVICE_NAMES
-    why = "all of this work runs on one GPU: if the machine has more, they idle"
-    instead = "remove `tf.device`; to use every GPU, create the model in `strategy.scope()`"
+    why = "all of this work runs on one GPU: if the machine has more, the others sit idle"
+    instead = "remove `tf.device`; to use every GPU, create the model in the scope of a `MirroredStrategy`"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107")
 
     def __init__(self) -> None:
@@ -242,4 +242,4 @@ PER_PROCESS = frozenset({"hvd", "horovod", "local_rank", "LOCAL_RANK", "dali", "
 A TensorFlow dataset of DALI has to be created in the scope of the process's GPU.
 """
 
-ONE_REPLICA = "there is one replica: on a machine with several GPUs, the others stay idle"
+ONE_REPLICA = "there is one replica: on a machine with several GPUs, the others sit idle"

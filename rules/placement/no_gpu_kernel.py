@@ -52,8 +52,11 @@ class NoGpuKernel(Rule):
     code = "GPU105"
     name = "no-gpu-kernel"
     severity = Severity.WARNING
-    why = "it runs on the CPU, and its data is copied there and back; without soft placement it fails with an error"
-    instead = "move it out of the device scope"
+    why = (
+        "it runs on the CPU, so its data is copied between GPU and CPU; without soft placement, TensorFlow raises an "
+        "error"
+    )
+    instead = "call it outside the device scope"
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
 
@@ -68,7 +71,7 @@ class NoGpuKernel(Rule):
                 f"`{name}` has no GPU kernel"
                 + (f" for {event.dtype}" if has_gpu_kernel(event.name, None) is None else ""),
                 confidence=confidence(event.where),
-                related=((scope.site, f"it is pinned to `{scope.device}` here"),),
+                related=((scope.site, f"the operation is pinned to `{scope.device}` here"),),
                 supersedes=(scope.site,),
                 fix=unsafe("Move it out of the scope: it runs on the CPU anyway", _on_cpu, event.site, scope.site),
             )

@@ -59,7 +59,7 @@ class TrainingOnCpu(Rule):
     severity = Severity.INFO
     any_of_names = DEVICE_WORDS | ENVIRONMENT_WORDS | {"set_visible_devices"}
     source_pattern = r"(?i)visible_devices|cpu"
-    why = "TensorFlow does not use the GPU, which is idle for the whole run"
+    why = "TensorFlow does not use the GPU, which sits idle for the whole run"
     instead = "remove the line, or say in a comment that the training is to run on the CPU"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -88,7 +88,7 @@ class TrainingOnCpu(Rule):
                 yield Report(
                     scope.site,
                     "`fit` runs on the CPU, within this device scope",
-                    why="all operations of `fit` are placed on the CPU: the GPU is idle",
+                    why="all operations of `fit` are placed on the CPU: the GPU sits idle",
                     instead="remove the scope, or say in a comment that the training is to run on the CPU",
                     confidence=confidence(fitted.where),
                     related=((fitted.site, "the training"),),

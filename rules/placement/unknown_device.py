@@ -79,7 +79,7 @@ class UnknownDevice(Rule):
             yield Report(
                 event.site,
                 f"`{event.text}` does not exist: {left} visible",
-                why="" if event.consumer == "tensorflow.device" else "the strategy hangs or fails with an error",
+                why="" if event.consumer == "tensorflow.device" else "the strategy hangs or raises an error",
                 instead=_available(event.gpus),
                 related=((self._configured, "the GPUs are chosen here"),) if self._configured is not None else (),
                 confidence=confidence(event.where),

@@ -68,7 +68,7 @@ class GrowthOneGpu(Rule):
     code = "GPU303"
     name = "growth-one-gpu"
     severity = Severity.ERROR
-    why = "with two or more visible GPUs TensorFlow raises ValueError: memory growth must be the same for all"
+    why = "with two or more visible GPUs, TensorFlow raises ValueError: memory growth must be the same for all of them"
     instead = "set it for every GPU in a loop over `tf.config.list_physical_devices('GPU')`"
     any_of_names = CONFIG_WORDS
     in_graph_mode = True

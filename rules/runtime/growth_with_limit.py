@@ -50,7 +50,7 @@ class GrowthWithLimit(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     why = "the two settings exclude each other"
-    instead = "remove one of the two: the limit reserves a fixed part of the memory, growth takes what is needed"
+    instead = "remove one of the two: a limit reserves a fixed amount of memory, growth allocates memory on demand"
     any_of_names = CONFIG_WORDS
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
@@ -58,8 +58,8 @@ class GrowthWithLimit(Rule):
             raises = event.what == "memory_growth"
             yield Report(
                 event.site,
-                "memory growth and a memory limit are both set for one GPU",
-                why="TensorFlow raises ValueError" if raises else "TensorFlow silently drops the memory growth",
+                "memory growth and a memory limit are both set for the same GPU",
+                why="TensorFlow raises ValueError" if raises else "TensorFlow silently ignores the memory growth",
                 confidence=confidence(event.where),
                 severity=None if raises else Severity.WARNING,
                 related=((event.against, "the limit is set here" if raises else "memory growth is set here"),),

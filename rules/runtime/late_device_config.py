@@ -58,7 +58,10 @@ class LateDeviceConfig(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     why = "TensorFlow raises RuntimeError; if you catch it, the setting is ignored"
-    instead = "move it up, right after the imports, before TensorFlow creates a tensor or lists devices"
+    instead = (
+        "move it up, before the call that initialises the runtime: only other settings and "
+        "`tf.config.list_physical_devices` may come first"
+    )
     any_of_names = CONFIG_WORDS
 
     def __init__(self) -> None:
@@ -75,7 +78,7 @@ class LateDeviceConfig(Rule):
             return
         setting = "thread counts" if event.what == "threading" else event.what.replace("_", " ")
         verb = "are" if setting.endswith("s") else "is"
-        message = f"{setting} {verb} configured after TensorFlow's runtime is initialised"
+        message = f"{setting} {verb} configured after TensorFlow's runtime has been initialised"
         if event.state == "maybe":
             message = "memory growth is set after the GPU devices were created"
         yield Report(
@@ -85,7 +88,7 @@ class LateDeviceConfig(Rule):
             instead=IN_NOTEBOOK if event.site.path.endswith(".ipynb") else "",
             related=((event.since, _first(event, event.since)),) if event.since is not None else (),
             fix=unsafe(
-                "Move it up: TensorFlow then applies the setting",
+                "Move this call up: TensorFlow then applies the setting",
                 statements.moved_up,
                 way(event),
                 way_to_start(plan, event.since),
@@ -101,8 +104,8 @@ def _first(event: events.RuntimeConfigured, since: Site) -> str:
     loops = event.where.context.loops
     is_below = since.path == event.site.path and since.node > event.site.node
     if is_below and loops and loops[-1].iteration > 0:
-        return "this initialises the runtime, in the iteration before"
-    return "this runs first, and initialises the runtime"
+        return "this call initialises the runtime, in the iteration before"
+    return "this call runs first, and initialises the runtime"
 
 
 IN_NOTEBOOK = "configure devices in the first cell, before any other TensorFlow call, and restart the kernel"

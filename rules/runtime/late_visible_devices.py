@@ -21,7 +21,7 @@ READ_WITH_DEVICES = frozenset(
 )
 
 
-READ_AT_CREATION = "TensorFlow reads it once, when it creates the GPU devices: setting it later has no effect"
+READ_AT_CREATION = "TensorFlow reads the variable once, when it creates the GPU devices: setting it later has no effect"
 
 
 class LateVisibleDevices(Rule):
@@ -69,7 +69,7 @@ class LateVisibleDevices(Rule):
     severity = Severity.WARNING
     in_graph_mode = True
     is_performance = True
-    why = "it is read once, when TensorFlow first lists the devices: setting it later has no effect"
+    why = "TensorFlow reads the variable once, when it first lists the devices: setting it later has no effect"
     instead = "set it before the first TensorFlow call"
     any_of_names = READ_BY_DRIVER | READ_WITH_DEVICES
 
@@ -93,7 +93,7 @@ class LateVisibleDevices(Rule):
                 if event.since is not None
                 else (),
                 fix=unsafe(
-                    "Move it up: TensorFlow reads the new value",
+                    "Move this line up: TensorFlow then reads the new value",
                     statements.moved_up,
                     way(event),
                     way_to_start(plan, event.since),

@@ -45,7 +45,7 @@ class VisibleDevicesReplaced(Rule):
     in_graph_mode = True
     any_of_names = CONFIG_WORDS
     why = "each call replaces the one before: only the last GPU is visible"
-    instead = "remove it, since all GPUs are visible by default, or pass a list of the GPUs that you want"
+    instead = "remove the call, since all GPUs are visible by default, or pass a list of the GPUs that you want"
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
         context = event.where.context
@@ -59,5 +59,5 @@ class VisibleDevicesReplaced(Rule):
                 event.site,
                 "the visible GPU is set in every iteration of a loop",
                 confidence=confidence(event.where),
-                related=((loop.site, "the loop over the GPUs"),),
+                related=((loop.site, "in this loop over the GPUs"),),
             )

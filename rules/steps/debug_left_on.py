@@ -83,7 +83,7 @@ class DebugLeftOn(Rule):
             *("set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"),
         }
     )
-    why = "nothing is compiled: Python dispatches every operation one by one, and the GPU waits for it"
+    why = "nothing is compiled: Python dispatches every operation one by one, and the GPU sits idle between them"
     instead = "remove it, or put it behind a debug flag"
     cost = "4 to 10× slower for small models"
 
@@ -124,7 +124,7 @@ class DebugLeftOn(Rule):
                 f"`{event.name.rpartition('.')[2]}` is left on",
                 confidence=confidence(event.where),
                 fix=unsafe(
-                    "Remove it: Python code in compiled functions runs only while they are traced",
+                    "Remove it: the Python code of a `tf.function` then runs only while the function is traced",
                     statements.without_statement,
                     event.site,
                 ),
@@ -162,7 +162,7 @@ class DebugLeftOn(Rule):
                     instead="remove `run_eagerly=True`, or set it only when debugging",
                     confidence=confidence(chosen.where),
                     fix=unsafe(
-                        "Remove `run_eagerly=True`: Python code of the model runs only while it is traced",
+                        "Remove `run_eagerly=True`: the model's Python code then runs only while the model is traced",
                         calls.without_argument,
                         chosen.site,
                         "run_eagerly",

@@ -120,8 +120,11 @@ class EagerInference(Rule):
         | _READS,
     )
     yields_to = ("GPU508",)
-    why = "Python dispatches the operations of each layer one by one, and the GPU waits for it"
-    instead = "call it in a function decorated with `@tf.function` (add `reduce_retracing=True` if input shapes change)"
+    why = "Python dispatches the operations of each layer one by one, and the GPU sits idle between them"
+    instead = (
+        "call the model in a function decorated with `@tf.function` (add `reduce_retracing=True` if input shapes "
+        "change)"
+    )
     cost = "4 to 13× slower for small models"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -210,7 +213,7 @@ class EagerInference(Rule):
                 "a model is called eagerly in each iteration of a loop",
                 confidence=confidence(first.where),
                 related=(
-                    (loop_site, "the loop"),
+                    (loop_site, "in this loop"),
                     *((other.site, "a model is called eagerly here, too") for other in others),
                     *chain(first.where),
                 ),

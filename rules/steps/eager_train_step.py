@@ -103,8 +103,8 @@ class EagerTrainStep(Rule):
     is_performance = True
     any_of_names = frozenset({"GradientTape", ".minimize"})
     yields_to = ("GPU502",)
-    why = "Python dispatches the operations of the step one by one, and the GPU waits for it"
-    instead = "put the step into a function decorated with `@tf.function`"
+    why = "Python dispatches the operations of the step one by one, and the GPU sits idle between them"
+    instead = "move the step into a function decorated with `@tf.function`"
     cost = "5 to 37× slower for small models"
 
     def __init__(self) -> None:
@@ -223,20 +223,22 @@ class EagerTrainStep(Rule):
                 continue
             told.add(step)
             updates_inside = any(caller.definition == place for caller in callers(event.where.caller))
+            decorates = place != taken.tape.site and updates_inside and not is_minimized
             report = Report(
                 place,
                 "the gradient step runs eagerly" if taken.is_of_moved else "the training step runs eagerly",
+                instead=_decorated(place, event, taken) if decorates else "",
                 confidence=confidence(event.where),
                 related=(
                     (of_step[-1].site, "called here in every step" if is_minimized else "in this loop"),
                     *chain(event.where),
                 ),
                 fix=unsafe(
-                    "Decorate it with `@tf.function`: its Python code runs only while it is traced",
+                    "Decorate it with `@tf.function`: its Python code then runs only while the function is traced",
                     loops.compiled,
                     place,
                 )
-                if place != taken.tape.site and updates_inside and not is_minimized
+                if decorates
                 else None,
                 happens_at=event.site,
             )
@@ -286,8 +288,8 @@ class EagerTrainStep(Rule):
             yield Report(
                 first.site,
                 "weights are assigned eagerly after each compiled step",
-                why="Python dispatches the operations of each variable one by one",
-                instead="assign them inside the `tf.function` that trains",
+                why="Python dispatches the operations of each variable one by one, and the GPU sits idle between them",
+                instead="assign the weights inside the `tf.function` that trains",
                 confidence=confidence(first.where),
                 related=(
                     (place, "in this loop"),
@@ -304,8 +306,8 @@ class EagerTrainStep(Rule):
             yield Report(
                 event.site,
                 "the gradients of a compiled function are applied eagerly",
-                why="Python dispatches the operations of each update one by one, and the GPU waits for it",
-                instead="call it inside the `tf.function` that takes the gradients",
+                why="Python dispatches the operations of each update one by one, and the GPU sits idle between them",
+                instead="apply the gradients inside the `tf.function` that takes them",
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), (taken.site, "the gradients are taken here")),
             )
@@ -334,6 +336,13 @@ class EagerTrainStep(Rule):
                 of_caller = (one for one in reversed(taken) if one.where.caller is moment.caller)
                 return next(of_caller, taken[-1])
         return None
+
+
+def _decorated(place: Site, *several: events.Event) -> str:
+    """Help for a step that is a function already: its name, as in the calls that lead to the events."""
+    ways = (caller for event in several for caller in callers(event.where.caller))
+    name = next((caller.function for caller in ways if caller.definition == place), "")
+    return f"decorate `{name}` with `@tf.function`, and pass its data as tensors" if name else ""
 
 
 def _is_eager(where: Where) -> bool:

@@ -65,7 +65,7 @@ class FrozenRandom(Rule):
         | {"uniform"},
         frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),
     )
-    why = "NumPy or Python draws the number once, while the function is traced: every call uses the same one"
+    why = "the number is drawn while TensorFlow traces the function: every call of the function uses that same number"
     instead = (
         "draw it with `tf.random` or pass it to the function as a tensor; "
         "`tf.numpy_function` runs what has to stay Python in every call"

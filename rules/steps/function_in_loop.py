@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Where, confidence, events, values
-from gpulint.plugin.queries import are_few, in_every_iteration, is_run_by_program, iteration_count
+from gpulint.plugin.queries import are_few, chain, in_every_iteration, is_run_by_program, iteration_count
 from gpulint.plugin.symbols import Literal, Symbol, mentions, words
 
 
@@ -61,9 +61,8 @@ class FunctionInLoop(Rule):
     is_performance = True
     any_of_names = frozenset({"function"})
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
-    why = "it is retraced in every iteration, which takes far longer than running it"
-    instead = "create it once, before the loop"
-    cost = "about 20× slower for small models"
+    why = "TensorFlow traces the new function in every iteration, which takes far longer than running it"
+    instead = "create the `tf.function` once, before the loop"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         made = [
@@ -80,6 +79,11 @@ class FunctionInLoop(Rule):
             if sum(iteration_count(inner) != 1 for inner in event.where.context.loops[index + 1 :]) < OF_A_RUN
             or (iteration_count(loop) or 0) > RUNS
         }
+        in_each = {
+            (event.wrapped_at, event.where.context.loops[-1].site)
+            for event in self.all(events.TracedCalled)
+            if event.where.context.loops
+        }
         builds = {loop.site for event in self.all(events.ModelBuilt) for loop in event.where.context.loops}
         for event in made:
             loop = event.where.context.loops[-1]
@@ -95,10 +99,14 @@ class FunctionInLoop(Rule):
                 yield Report(
                     event.site,
                     "a `tf.function` is created and called in every iteration of a loop",
+                    cost=_COST if (event.site, loop.site) in in_each else "",
                     confidence=confidence(event.where),
-                    related=((loop.site, "the loop"),),
+                    related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
                 )
 
+
+_COST = "about 20× slower for small models"
+"""Where each iteration calls the function once. One call per batch of an epoch shares the cost of tracing."""
 
 OF_A_RUN = 2
 """Number of nested loops in one iteration that make it a whole training run: epochs and their batches."""

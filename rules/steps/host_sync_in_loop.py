@@ -157,17 +157,19 @@ class HostSyncInLoop(Rule):
             found.setdefault((tensor, loop.site), {}).setdefault(event.site, event)
         for loop_site, reads in waited.together(found):
             first, *others = reads
-            instead = _INSTEAD.get(first.how, "" if loop_site in training else _ADD_UP)
+            others = [other for other in others if other.site != first.site]
+            what, instead = self._of_numpy(first) if first.how == "array" else (_HOW[first.how], "")
+            instead = instead or _INSTEAD.get(first.how, self._of_metric(first) if loop_site in training else _ADD_UP)
             if first.how in _COMPARE:
                 then = ", and read the result every hundred steps" if others else ""
                 instead = f"use {_COMPARE[first.how]}, which runs on the device{then}"
             yield Report(
                 first.site,
-                f"{_HOW[first.how]} in every step",
+                f"{what} in every step",
                 instead=_COUNT if needs.counts(first) else self._sum(first, loop_site) or instead,
                 confidence=confidence(first.where),
                 related=(
-                    (loop_site, "the step loop" if loop_site in training else "the loop"),
+                    (loop_site, "in this training loop" if loop_site in training else "in this loop"),
                     (first.tensor.site, "the tensor comes from here"),
                     *((other.site, _too(first, other)) for other in others),
                 ),
@@ -193,6 +195,25 @@ class HostSyncInLoop(Rule):
         is_of_each = reduced is not None and reduced.how == "none"  # losses of examples may be anomaly scores
         sought = _PERPLEXITY if is_of_each else _PERPLEXITY | _SCORES
         return any(not sought.isdisjoint(words(name)) for name in names)
+
+    def _of_numpy(self, read: events.TensorRead) -> tuple[str, str]:
+        """What reads a tensor through NumPy, and the help: an assignment to an element, or a function by its name."""
+        import libcst.matchers as m  # slow to import, and seldom needed
+
+        node = self.node(read.site)
+        if node is not None and m.matches(node, m.Subscript()):
+            return _STORED, _STORE_ONCE
+        named = node is not None and m.matches(node, m.Call(m.Attribute(m.Name())))
+        code = self.source(read.site).partition("(")[0] if named else ""
+        return (f"`{code}` reads a device tensor" if code else _HOW["array"]), _COMPUTE
+
+    def _of_metric(self, read: events.TensorRead) -> str:
+        """Help for the result of a metric; "" for any other tensor, to which the rule's own applies."""
+        import libcst.matchers as m  # slow to import, and seldom needed
+
+        node = self.node(read.tensor.site)
+        is_result = node is not None and m.matches(node, m.Call(m.Attribute(attr=m.Name("result"))))
+        return _RESULT if is_result else ""
 
     def _sum(self, read: events.TensorRead, loop: Site) -> str:
         """Help for a number that the loop adds up, as in `total += float(loss)`; "" for any other."""
@@ -370,6 +391,14 @@ _INSTEAD = {
 _COMPARE = {"min": "`tf.minimum`", "max": "`tf.maximum`", "sorted": "`tf.sort`"}
 """Function that compares in Python → operation that compares on the device."""
 
+_STORED = "an assignment to a NumPy array reads a device tensor"
+
+_STORE_ONCE = "compute the whole array with TensorFlow operations, and convert it to NumPy once"
+
+_COMPUTE = "use TensorFlow operations, and read their result every hundred steps or once per epoch"
+
+_RESULT = "read the metric every hundred steps or once per epoch"
+
 _ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 
 _HOW = {
@@ -383,6 +412,6 @@ _HOW = {
     "int": "`int()` reads a device tensor",
     "bool": "a condition reads a device tensor",
     "print": "`print` reads a device tensor",
-    "format": "a format string reads a device tensor",
+    "format": "string formatting reads a device tensor",
     "weights": "`get_weights()` copies all weights to the host",
 }

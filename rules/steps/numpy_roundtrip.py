@@ -96,7 +96,7 @@ class NumpyRoundtrip(Rule):
     is_performance = True
     once_a_row = True
     any_of_names = TRAINING_WORDS
-    why = "the data is copied to the host and back, and the GPU waits meanwhile"
+    why = "the data is copied to the host and back, and the GPU sits idle meanwhile"
     instead = "process it with TensorFlow operations; `tf.experimental.numpy` has most of NumPy's functions"
     cost = "at least 4× slower for large tensors"
 
@@ -141,8 +141,8 @@ class NumpyRoundtrip(Rule):
                 "a tensor is converted to NumPy and back",
                 confidence=confidence(first.where),
                 related=(
-                    *((read, "it is converted to NumPy here") for read in reads),
-                    *((other.site, "it is converted back here, too") for other in others),
+                    *((read, "the tensor is converted to NumPy here") for read in reads),
+                    *((other.site, "the tensor is converted back here, too") for other in others),
                 ),
                 supersedes=reads,
             )
@@ -197,9 +197,9 @@ class NumpyRoundtrip(Rule):
                     instead="`assign` the new values to the variables in a `tf.function`",
                     confidence=confidence(first.where),
                     related=(
-                        (got[0], "they are read into NumPy here"),
-                        *((other.site, "they are set here, too") for other in others),
-                        (place, "the step loop"),
+                        (got[0], "the weights are read into NumPy here"),
+                        *((other.site, "weights are set here, too") for other in others),
+                        (place, "in this training loop"),
                     ),
                 )
 

@@ -10,6 +10,7 @@ from gpulint.plugin.queries import (
     are_few,
     batch_fits,
     callers,
+    chain,
     fitted_data,
     goes_over_data,
     in_every_iteration,
@@ -98,8 +99,10 @@ class PredictInLoop(Rule):
     any_of_names = frozenset({".predict(", ".evaluate(", ".predict_on_batch(", ".fit("})
     all_of_name_sets = (MODEL_WORDS | _OF_INPUTS,)
     why = "every call rebuilds a dataset, an iterator and callbacks"
-    instead = "predict all samples in one call, or use `model.predict_on_batch(x)`"
-    cost = "about 50 ms for each call"
+    instead = (
+        "predict all samples in one call if they are known before the loop; otherwise call `model.predict_on_batch(x)`"
+    )
+    cost = "about 50 ms per call"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         fitted = list(self._fits(plan))
@@ -135,9 +138,8 @@ class PredictInLoop(Rule):
                 yield Report(
                     event.site,
                     "`predict` is called on one batch at a time, assembled in a loop",
-                    instead="pass all samples to one call, or use `model.predict_on_batch(x)`",
                     confidence=confidence(event.where),
-                    related=((loop.site, "the loop"),),
+                    related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
                 )
                 continue
             if is_rare(event.where, loop) or not in_every_iteration(event, loop, made):
@@ -168,9 +170,9 @@ class PredictInLoop(Rule):
                 f"`{event.how}` is called {how[event.site, loop.site]}",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 cost=_COST_OF_BATCHES if event.how == "predict_on_batch" else "",
-                instead=_INSTEAD[event.how],
+                instead=_AT_ONCE if in_step or acts else _INSTEAD[event.how],
                 confidence=confidence(event.where),
-                related=((loop.site, "the loop"),),
+                related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
             )
 
     def _fits(self, plan: Plan) -> Iterator[Report]:
@@ -178,10 +180,10 @@ class PredictInLoop(Rule):
             one = any(is_one_sample(value) for value in fitted_data(event))
             yield Report(
                 event.site,
-                f"`fit` is called on one {'sample' if one else 'batch'} in every iteration of a loop",
+                f"`fit` is called on a single {'sample' if one else 'batch'} in every iteration of a loop",
                 instead="call `model.train_on_batch(x, y)`" + (", with many samples at a time" if one else ""),
                 confidence=confidence(event.where),
-                related=((loop.site, "the loop"),),
+                related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
             )
 
     def _is_retrained(self, event: events.ModelCalled) -> bool:
@@ -232,12 +234,12 @@ class PredictInLoop(Rule):
 def _how(of_sample: bool, in_step: bool, acts: bool, of_source: str | None) -> str:
     """How a call is made, in words; `of_source` are those of the call on whose result it is made."""
     if of_sample:
-        return "on one sample in every iteration of a loop"
+        return "on a single sample in every iteration of a loop"
     if in_step:
         return "in every training step"
     if acts:
         return "in every step of an environment"
-    return of_source or "on one batch in every iteration of a loop"
+    return of_source or "on a single batch in every iteration of a loop"
 
 
 def _is_of_data(value: values.Value, results: Container[int]) -> bool:
@@ -321,14 +323,18 @@ def _call_of(value: values.Value) -> Site | None:
 
 _INSTEAD = {
     "predict": "",
-    "evaluate": "evaluate all samples in one call, or use `model.test_on_batch(x, y)`",
+    "evaluate": (
+        "evaluate all samples in one call if they are known before the loop; otherwise call `model.test_on_batch(x, y)`"
+    ),
     "predict_on_batch": "predict all samples in one call, or many at a time",
 }
 """Method → alternative to suggest; empty where the rule's own text applies."""
 
-_OF_BATCHES = "a batch of one sample takes as long as one of many: the GPU is almost idle"
+_AT_ONCE = "call `model.predict_on_batch(x)`, or the model itself in a function decorated with `@tf.function`"
 
-_COST_OF_BATCHES = "about 0.4 ms for each call"
+_OF_BATCHES = "a batch of one sample takes as long as a batch of many: the GPU is almost idle"
+
+_COST_OF_BATCHES = "about 0.4 ms per call"
 
 _PASSES = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
 """Words in the name of a loop variable that say that an iteration is much work."""

@@ -67,8 +67,8 @@ class RetraceRisk(Rule):
     is_performance = True
     any_of_names = frozenset({"function"})
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
-    why = "every new Python value or function triggers a retrace, which takes far longer than a call"
-    instead = "pass a tensor: `tf.constant(value)`"
+    why = "every new Python value triggers a retrace, which takes far longer than running the function"
+    instead = "pass the number as a tensor, with `tf.constant`"
     cost = "about 20× slower for small models"
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class RetraceRisk(Rule):
                     f"`tf.function` retraces in every iteration: {what}",
                     instead=instead,
                     confidence=confidence(event.where),
-                    related=((event.wrapped_at, "traced here"), (loop.site, "the loop")),
+                    related=((event.wrapped_at, "the function is traced here"), (loop.site, "in this loop")),
                 )
 
     def _number(self, event: events.TracedCalled, key: int | str, value: values.Value) -> tuple[str, str]:
@@ -110,7 +110,8 @@ class RetraceRisk(Rule):
         if not code.isidentifier():
             code = ""
         if isinstance(value, values.Items):
-            return f"`{code}` has new Python numbers each time" if code else "it gets new Python numbers each time", ""
+            what = f"`{code}` has new Python numbers each time" if code else "it gets new Python numbers each time"
+            return what, f"pass the numbers of `{code}` as tensors, with `tf.constant`" if code else ""
         if code:
             return f"`{code}` is a new Python number each time", f"pass a tensor: `tf.constant({code})`"
         return "it gets a new Python number each time", ""

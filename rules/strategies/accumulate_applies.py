@@ -148,7 +148,10 @@ class AccumulateApplies(Rule):
                     why=_AGAIN,
                     instead=_APPLY_ONCE,
                     confidence=confidence(where, gradient.where),
-                    related=((gradient.site, "they are taken here"), (loop.site, "the sum grows in this loop")),
+                    related=(
+                        (gradient.site, "the gradients are taken here"),
+                        (loop.site, "the sum grows in this loop"),
+                    ),
                 )
                 self._repeated.setdefault(event.site, report)
         self._sums[event.site] += [(where, gradient.summands) for gradient in found if gradient.summands]
@@ -275,7 +278,7 @@ def _misused(
             replaced[0].site,
             "each micro-step overwrites the gradients of the one before: nothing sums them",
             confidence=confidence(applied.where, replaced[0].where),
-            related=((applied.site, "they are applied here"),),
+            related=((applied.site, "the gradients are applied here"),),
         )
     elif not is_complete:
         return
@@ -286,7 +289,7 @@ def _misused(
             why=_AGAIN,
             instead=_APPLY_ONCE,
             confidence=confidence(applied.where, emptied[0].where),
-            related=((added[0].site, "they are summed here"), (emptied[0].site, "the sum is reset here")),
+            related=((added[0].site, "the gradients are summed here"), (emptied[0].site, "the sum is reset here")),
         )
     elif added and emptied and (loop := _growing_in(applied.where, added, emptied)) is not None:
         yield Report(
@@ -297,7 +300,7 @@ def _misused(
             confidence=confidence(applied.where, emptied[0].where),
             related=(
                 (loop.site, "the sum grows in this loop"),
-                (added[0].site, "they are summed here"),
+                (added[0].site, "the gradients are summed here"),
                 (emptied[0].site, "the sum is reset here"),
             ),
         )
@@ -309,7 +312,7 @@ def _misused(
                 why=_AGAIN,
                 instead=_APPLY_ONCE,
                 confidence=confidence(applied.where, added[0].where),
-                related=((loop.site, "the sum grows in this loop"), (added[0].site, "they are summed here")),
+                related=((loop.site, "the sum grows in this loop"), (added[0].site, "the gradients are summed here")),
             )
 
 

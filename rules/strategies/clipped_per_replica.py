@@ -75,11 +75,12 @@ class ClippedPerReplica(Rule):
     for x in strategy.experimental_distribute_dataset(data):
         train_step(x)
     ```
-    To clip exactly as one GPU does, add the gradients up first, with
-    `tf.distribute.get_replica_context().all_reduce("sum", gradients)`.
+    To clip exactly as one GPU does, sum the gradients first, with
+    `tf.distribute.get_replica_context().all_reduce("sum", gradients)`, and divide the clipped sum by the number of
+    replicas: `apply_gradients` sums once more.
 
     ## What is not reported
-    Gradients that were added up before; limits that depend on the number of replicas; other tensors; strategies with
+    Gradients that were summed before; limits that depend on the number of replicas; other tensors; strategies with
     one replica.
 
     ## At run time
@@ -93,7 +94,7 @@ class ClippedPerReplica(Rule):
     any_of_names = frozenset({"clip_by_global_norm", "clip_by_norm", "clip_by_value"})
     all_of_name_sets = (STRATEGY_WORDS,)
     why = "the sum over N replicas can be N times the limit, so updates are larger than intended"
-    instead = "divide the limit by `strategy.num_replicas_in_sync`, or clip the sum that `all_reduce` returns"
+    instead = "divide the limit by `strategy.num_replicas_in_sync`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reduced = {event.where.context.replica for event in self.all(events.Reduction)}
@@ -110,10 +111,10 @@ class ClippedPerReplica(Rule):
             if steps and together(event.where, steps[0].where, replica.strategy.where):
                 yield Report(
                     event.site,
-                    "gradients are clipped before the replicas add them up",
+                    "each replica clips its gradients before they are summed",
                     confidence=confidence(event.where),
                     related=(
-                        (steps[0].site, "they are summed and applied here"),
+                        (steps[0].site, "the gradients are summed and applied here"),
                         (replica.strategy.site, "the strategy is created here"),
                     ),
                 )

@@ -83,7 +83,7 @@ class CopiedVariable(Rule):
     any_of_names = STRATEGY_WORDS
     all_of_name_sets = (frozenset({"Variable"}),)
     listens_to = (events.OpCalled, events.StateUpdated, events.VariableBuilt)
-    why = "it lives on one GPU, and every step copies it to all others before they can start"
+    why = "it lives on one GPU: every step copies it to the other GPUs before they can start"
     instead = "create it inside `with strategy.scope():`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -125,19 +125,19 @@ class DatasetNotDistributed(Rule):
             report = Report(
                 event.site,
                 f"`strategy.run` passes whole {what} to every replica",
-                instead=f"create a dataset from the {what} and distribute it: each replica then gets its own part",
+                instead=f"create a dataset from the {what} and distribute it: each replica then gets its own share",
                 confidence=confidence(event.where, event.strategy.where),
             )
             self._given_whole.append((event, report))
         if plain:
             yield Report(
                 event.site,
-                "`strategy.run` is given batches that are not distributed over the replicas",
+                "`strategy.run` is given batches that are not distributed across the replicas",
                 instead=_FROM_GENERATOR if any(map(_is_generator, event.where.context.loops)) else "",
                 confidence=confidence(event.where, event.strategy.where),
                 related=((plain[0].site, "the batch comes from here"),),
                 fix=unsafe(
-                    "Distribute the dataset: each replica gets its part of a batch",
+                    "Distribute the dataset: each replica then gets its share of every batch",
                     _distributed,
                     plain[0].site,
                     event.strategy.site,

@@ -100,7 +100,7 @@ class DirectStepCall(Rule):
     severity = Severity.WARNING
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "the step runs on one GPU, and the others idle"
+    why = "the step runs on one GPU, and the others sit idle"
     instead = "call the step as `strategy.run(step, args=(batch,))`"
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ class DirectStepCall(Rule):
         return models[0].where if optimizer.context.is_outside and len(strategies) == 1 else optimizer
 
 
-_FIX = "Call it through `strategy.run`: every replica takes a step, and the gradients are summed"
+_FIX = "Call the step through `strategy.run`: every replica takes a step, and the gradients are summed"
 
 SHORT = 120
 """Maximum number of characters of a help that repeats the code."""

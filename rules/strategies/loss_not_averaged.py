@@ -171,7 +171,10 @@ class LossNotAveraged(Rule):
                     reduced.site,
                     text,
                     confidence=confidence(event.where, replica.strategy.where),
-                    related=((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this")),
+                    related=(
+                        (gradient.site, "the gradient of the loss is taken here"),
+                        (replica.site, "each replica runs this function"),
+                    ),
                 )
 
 

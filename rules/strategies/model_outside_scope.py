@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, together, unsafe, values
 from gpulint.plugin.facts import LOADS_MODEL
@@ -78,6 +79,8 @@ class ModelOutsideScope(Rule):
         self._parts: list[tuple[values.Model, events.Event]] = []
         """Models that are layers of a model created in a scope, and where they become that."""
         self._trained: list[tuple[values.Strategy, Where]] = []
+        self._called: list[tuple[events.ModelCalled, Report]] = []
+        """Calls by replicas, with their reports."""
         self._scoping: set[Site | None] = set()
         self._unknown: list[events.UnknownFitted | events.ModelFitted] = []
         self._makers: frozenset[Site] | None = None
@@ -101,7 +104,7 @@ class ModelOutsideScope(Rule):
         self._unknown.append(event)
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        yield from self._inside(event, event.model, "compiled", plan)
+        yield from self._inside(event, event.model, "compiled under the strategy", plan)
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if (own := event.model.where.context.strategy) is not None:
@@ -110,25 +113,28 @@ class ModelOutsideScope(Rule):
             self._outside.append(event)
         if event.model.serial not in self._built:
             self._unknown.append(event)
-        yield from self._inside(event, event.model, "fitted", plan)
+        yield from self._inside(event, event.model, "fitted under the strategy", plan)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         if (now := event.where.context.strategy) is not None:
             self._trained.append((now, event.where))
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.where.context.replica is not None and event.built == "outside":
-            yield from self._inside(event, event.model, "used by every replica", plan)
+            self._called += [(event, report) for report in self._inside(event, event.model, _USED, plan)]
         elif event.how == "call" and any(_is_symbolic(leaf) for one in event.arguments.all() for leaf in leaves(one)):
             self._parts.append((event.model, event))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        updated = {event.where.context.replica for event in self.all(events.GradientsApplied)}
+        for call, report in self._called:
+            yield replace(report, why=_UPDATED) if call.where.context.replica in updated else report
         for part, event in self._parts:
             now = event.where.context.strategy
             if part.library.startswith(_PRETRAINED) and any(
                 now is one and together(event.where, where) for one, where in self._trained
             ):
-                yield from self._inside(event, part, "used in a model that trains", plan)
+                yield from self._inside(event, part, "used in a model that trains under the strategy", plan)
         for event in self._outside:
             strategy = event.model.seen
             if (
@@ -138,7 +144,7 @@ class ModelOutsideScope(Rule):
                 and not any(together(event.where, other.where) for other in self._unknown)
                 and together(event.where, event.model.where, strategy.where)
             ):
-                yield self._report(event, event.model, strategy, "fitted outside it", plan)
+                yield self._report(event, event.model, strategy, "fitted", plan)
 
     def _inside(self, event: events.Event, model: values.Model, how: str, plan: Plan) -> Iterator[Report]:
         strategy = event.where.context.strategy
@@ -149,7 +155,7 @@ class ModelOutsideScope(Rule):
             and model.site not in self._scoping
             and together(event.where, model.where, strategy.where)
         ):
-            yield self._report(event, model, strategy, f"{how} under the strategy", plan)
+            yield self._report(event, model, strategy, how, plan)
 
     def _is_earlier(self, model: values.Model, strategy: values.Strategy) -> bool:
         """Whether a model was created before the strategy."""
@@ -161,19 +167,21 @@ class ModelOutsideScope(Rule):
     ) -> Report:
         if self._makers is None:
             self._makers = makers(plan)
-        place = blamed(model, strategy)
-        related = [(strategy.site, "the strategy is created here"), (event.site, f"it is {how} here")]
+        place, is_unused = blamed(model, strategy), event.where.context.is_outside
+        related = [(strategy.site, "the strategy is created here"), (event.site, f"the model is {how} here")]
         if model.site != place:
             related.insert(0, (model.site, "the model is created here"))
         return Report(
             place,
-            f"the model is created outside `strategy.scope()` and {how}",
+            "the model is created and fitted outside `strategy.scope()`"
+            if is_unused
+            else f"the model is created outside `strategy.scope()` and {how}",
             instead=_MOVE if self._is_earlier(model, strategy) else "",
-            why=_UNUSED if event.where.context.is_outside else _WHY.get(how, ""),
+            why=_UNUSED if is_unused else _WHY.get(how, ""),
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
             fix=unsafe(
-                "Create it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
+                "Create it inside `strategy.scope()`", scopes.in_scope, place, strategy.site, self._makers
             ).one_at_a_time("scope"),
         )
 
@@ -187,7 +195,11 @@ _PRETRAINED = ("tensorflow.keras.applications.", LOADS_MODEL)
 
 _MOVE = "create the strategy before the model, and the model inside `with strategy.scope():`"
 
-_UNUSED = "training runs on one GPU, and all others idle: the strategy has no effect"
+_UNUSED = "training runs on one GPU, and the others sit idle: the strategy has no effect"
+
+_USED = "used by every replica"
+
+_UPDATED = "its variables live on one GPU, so the step that applies gradients to them raises an error"
 
 _WHY = {
     "compiled under the strategy": "its variables do not belong to the strategy, so `fit` raises ValueError",
@@ -196,8 +208,6 @@ _WHY = {
         "its variables do not belong to the strategy: `fit` raises ValueError or AssertionError; if they are frozen, "
         "each step copies them to every GPU"
     ),
-    "used by every replica under the strategy": (
-        "its variables live on one GPU: training fails with an error, and predictions copy them to every GPU"
-    ),
+    _USED: "its variables live on one GPU, and every step copies them to the others",
 }
 """How a model is used under the strategy → what that causes (run on TensorFlow 2.21 with Keras 3.15)."""

@@ -79,7 +79,7 @@ class OptimizerOutsideScope(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "Keras raises RuntimeError: the optimizer and the model belong to different strategies"
+    why = "Keras raises RuntimeError: the model belongs to the strategy, the optimizer does not"
     instead = "create it inside `with strategy.scope():`"
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class OptimizerOutsideScope(Rule):
                     instead="call `compile` inside `with strategy.scope():`",
                     confidence=confidence(compiled.where, compiled.model.where),
                     related=((compiled.model.site, "the model is created under the strategy here"),),
-                    fix=_in_scope(compiled.site, compiled.model.where.context.strategy),
+                    fix=_in_scope(compiled.site, compiled.model.where.context.strategy, "Call `compile`"),
                 )
         for event, optimizer, strategy in self._applied:
             models = [model for model in self._models if together(event.where, model.where)]
@@ -157,8 +157,8 @@ class OptimizerOutsideScope(Rule):
             )
 
 
-def _in_scope(place: Site, strategy: values.Strategy | None) -> Offer | None:
+def _in_scope(place: Site, strategy: values.Strategy | None, what: str = "Create it") -> Offer | None:
     if strategy is None:
         return None
-    offer = unsafe("Create it in the scope of the strategy", scopes.in_scope, place, strategy.site, frozenset())
+    offer = unsafe(f"{what} inside `strategy.scope()`", scopes.in_scope, place, strategy.site, frozenset())
     return offer.one_at_a_time("scope")

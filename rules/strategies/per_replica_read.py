@@ -67,8 +67,8 @@ class PerReplicaRead(Rule):
     in_one_replica = False
     once_a_row = True
     any_of_names = STRATEGY_WORDS
-    why = "with several GPUs it is an object with one value per replica, and this line fails with an error"
-    instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"
+    why = "with several GPUs, the result is an object with one value per replica, and this line raises an error"
+    instead = "reduce it first, with `strategy.reduce`"
 
     def __init__(self) -> None:
         self._runs: set[Site] = set()
@@ -93,18 +93,28 @@ class PerReplicaRead(Rule):
             yield Report(
                 event.site,
                 f"{what} is {HOW.get(event.how, event.how)}, as if it were one tensor",
-                instead=_UNPACK if value.from_data else "",
+                instead=(_UNPACK if value.from_data else _REDUCE).format(value=self._name(event.site)),
                 why=_WHY_SHOWN if event.how in _SHOWN else _NOT_A_NUMBER if event.how in _CONVERTED else "",
                 confidence=confidence(event.where, value.strategy.where),
                 severity=Severity.INFO if event.how in _SHOWN else None,
                 related=(
-                    (value.site, "it comes from here"),
+                    (value.site, "the value comes from here"),
                     (value.strategy.site, "the strategy is created here"),
                 ),
             )
 
+    def _name(self, read: Site) -> str:
+        """Name of the variable that a call such as `float(loss)` or `loss.numpy()` reads, "value" if there is none."""
+        import libcst.matchers as m  # slow to import, and seldom needed
 
-_NOT_A_NUMBER = "with several GPUs it is an object with one value per replica, and this line raises TypeError"
+        name = m.SaveMatchedNode(m.Name(), "name")
+        calls = m.Call(args=[m.Arg(name)]) | m.Call(m.Attribute(name), args=[])
+        node = self.node(read)
+        found = m.extract(node, calls) if node is not None else None
+        return str(getattr(found["name"], "value", "value")) if found is not None else "value"
+
+
+_NOT_A_NUMBER = "with several GPUs, it is an object with one value per replica, and this line raises TypeError"
 
 _CONVERTED = frozenset({"arithmetic", "float", "int"})
 
@@ -113,7 +123,12 @@ _SHOWN = frozenset({"print", "format"})
 _OF_RESULTS = _SHOWN | {"array"}
 """Uses of a batch that raise nothing."""
 
-_UNPACK = "pass it to `strategy.run`, or take it apart with `strategy.experimental_local_results(value)`"
+_REDUCE = (
+    "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.SUM, {value}, axis=None)` if it is part of a sum, such "
+    "as a loss divided by the global batch size; use `MEAN` for averages"
+)
+
+_UNPACK = "pass it to `strategy.run`, or take it apart with `strategy.experimental_local_results({value})`"
 
 _WHY_SHOWN = "it holds one value per replica, and the text shows all of them"
 

@@ -66,7 +66,7 @@ class RaisesUnderStrategy(Rule):
     raises = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "the first step fails with InvalidArgumentError: XLA cannot compile the communication between replicas"
+    why = "the first step raises InvalidArgumentError: XLA cannot compile the communication between replicas"
     instead = "remove `jit_compile=True`, or compile only an inner function that applies no gradients"
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class RaisesUnderStrategy(Rule):
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the strategy is created here"),),
                 fix=unsafe(
-                    "Remove `jit_compile=True`: the step is compiled by TensorFlow, not by XLA",
+                    "Remove `jit_compile=True`: the step runs as an ordinary TensorFlow graph, without XLA",
                     calls.without_argument,
                     place,
                     "jit_compile",
@@ -142,7 +142,7 @@ def _accumulates(optimizer: values.Value, strategy: values.Strategy | None, even
         yield Report(
             optimizer.site,
             "this optimizer accumulates gradients under a multi-replica strategy",
-            why="the first step fails with RuntimeError: Keras cannot accumulate the gradients of several replicas",
+            why="the first step raises RuntimeError: Keras cannot accumulate the gradients of several replicas",
             instead="remove `gradient_accumulation_steps` and raise the batch size",
             confidence=confidence(event.where, strategy.where),
             related=((strategy.site, "the strategy is created here"), (event.site, "the model is trained here")),

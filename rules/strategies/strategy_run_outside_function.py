@@ -92,7 +92,7 @@ class StrategyRunOutsideFunction(Rule):
     is_performance = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "Python dispatches every operation of every replica one by one, and the GPUs wait"
+    why = "Python dispatches every operation of every replica one by one, and the GPUs sit idle between them"
     instead = "call it from a function decorated with `@tf.function`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -133,7 +133,7 @@ class StrategyRunOutsideFunction(Rule):
                     related=((event.strategy.site, "the strategy is created here"), *chain(event.where)),
                     instead=_help(event.where, unbuilt),
                     fix=unsafe(
-                        "Run it in a `tf.function`: Python code of the step runs only while it is traced",
+                        "Run it in a `tf.function`: the step's Python code then runs only while the step is traced",
                         _compiled,
                         event.site,
                         event.strategy.site,

@@ -61,7 +61,7 @@ class StrategyUnused(Rule):
     name = "strategy-unused"
     severity = Severity.WARNING
     any_of_names = STRATEGY_WORDS
-    why = "training runs on one GPU and all others idle: a strategy has an effect only inside its scope"
+    why = "training runs on one GPU, and the others sit idle: a strategy has an effect only inside its scope"
     instead = "build and compile the model inside `with strategy.scope():`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -102,13 +102,13 @@ class StrategyUnused(Rule):
             yield Report(
                 event.site,
                 "`scope()` is called, but no `with` enters the scope",
-                why="the code after it runs outside the strategy: training uses one GPU, and all others idle",
+                why="the code after it runs outside the strategy: training uses one GPU, and the others sit idle",
                 instead="write `with strategy.scope():`",
                 severity=Severity.ERROR,
                 confidence=confidence(event.where),
                 related=((event.strategy.site, "the strategy is created here"),),
                 fix=unsafe(
-                    "Wrap the code that follows in it: models are trained on every replica",
+                    "Wrap the code that follows in `with`: models are then trained on every replica",
                     scopes.with_entered,
                     event.site,
                     making,

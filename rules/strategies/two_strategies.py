@@ -60,7 +60,7 @@ class TwoStrategies(Rule):
     raises = True
     any_of_names = STRATEGY_WORDS
     why = "TensorFlow raises RuntimeError: variables belong to the strategy they were created under"
-    instead = "create it under the strategy that uses it, or use one strategy for everything"
+    instead = "create it in the scope of the strategy that uses it, or use one strategy for everything"
 
     def __init__(self) -> None:
         self._trained: dict[Replica, list[values.Model]] = defaultdict(list)
@@ -117,11 +117,12 @@ class TwoStrategies(Rule):
                 yield Report(
                     one.event.site,
                     one.message,
+                    instead=one.instead,
                     confidence=confidence(one.event.where, one.made.where),
                     related=(
                         *one.related,
-                        (one.made.site, "under this strategy"),
-                        (one.now.site, "and used under this strategy"),
+                        (one.made.site, "one strategy is created here"),
+                        (one.now.site, "the other strategy is created here"),
                     ),
                 )
 
@@ -131,13 +132,19 @@ class TwoStrategies(Rule):
         made = used.where.context.strategy
         if made is None or now is None or not together(event.where, used.where):
             return False
-        text = f"the {type(used).__name__.lower()} is created under one strategy and used under another"
-        return self._meet(_Mixed(event, made, now, text, ((used.site, "it is created here"),)))
+        what = f"the {type(used).__name__.lower()}"
+        text = f"{what} is created under one strategy and used under another"
+        reads = isinstance(event, events.WeightsUsed) and event.how == "get_weights"
+        related = ((used.site, f"{what} is created here"),)
+        return self._meet(_Mixed(event, made, now, text, related, _READ_BEFORE if reads else ""))
 
     def _meet(self, mixed: _Mixed) -> bool:
         if is_certain := mixed.is_certain():
             self._mixed.append(mixed)
         return is_certain
+
+
+_READ_BEFORE = "call `get_weights()` before the scope of the other strategy is entered"
 
 
 class _Mixed(NamedTuple):
@@ -148,6 +155,7 @@ class _Mixed(NamedTuple):
     now: values.Strategy
     message: str
     related: tuple[tuple[Site, str], ...]
+    instead: str = ""
 
     def is_certain(self) -> bool:
         if self.made is self.now or "default" in (self.made.kind, self.now.kind):

@@ -126,7 +126,7 @@ class UpdateInControlFlow(Rule):
                         f"replicas apply gradients {where}",
                         confidence=confidence(event.where, strategy.where),
                         related=(
-                            (start, "each replica runs this"),
+                            (start, "each replica runs this function"),
                             (strategy.site, "the strategy is created here"),
                         ),
                     )

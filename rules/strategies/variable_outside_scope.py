@@ -96,7 +96,7 @@ class VariableOutsideScope(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "all replicas update one copy on one GPU, and wait for it in every step"
+    why = "all replicas update a single copy on one GPU, and wait for each other in every step"
     instead = "create it inside `with strategy.scope():`"
     yields_to = ("GPU201",)
 
@@ -118,11 +118,11 @@ class VariableOutsideScope(Rule):
                 confidence=confidence(event.where, made, replica.strategy.where),
                 related=(
                     (replica.strategy.site, "the strategy is created here"),
-                    (event.site, "it is updated here"),
+                    (event.site, f"each replica updates the {what} here"),
                 ),
                 unless=JustifyingComment((place,), frozenset({"outside"}), frozenset({"scope"})),
                 fix=unsafe(
-                    "Create it in the scope of the strategy: each replica updates its own copy",
+                    _FIX_ASSIGNED if is_assigned else _FIX,
                     _in_scope,
                     place,
                     replica.strategy.site,
@@ -133,7 +133,13 @@ class VariableOutsideScope(Rule):
             )
 
 
-_COUNTED = "all replicas update one copy on one GPU and wait for it; a step counter counts once per replica"
+_FIX = "Create it inside `strategy.scope()`: each replica then updates its own copy"
+
+_FIX_ASSIGNED = "Create it inside `strategy.scope()`, with `aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA`"
+
+_COUNTED = (
+    "all replicas update a single copy on one GPU, so a step counter advances once per replica instead of once per step"
+)
 
 _AGGREGATED = (
     "create it inside `with strategy.scope():` with an `aggregation`: `tf.VariableAggregation.SUM` for a total, "

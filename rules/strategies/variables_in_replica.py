@@ -95,7 +95,7 @@ class VariablesInReplica(Rule):
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "with Keras 3 and several replicas, the first step raises InvalidArgumentError"
-    instead = "build it in the scope"
+    instead = "build it in the strategy's scope"
 
     def __init__(self) -> None:
         self._traced_runs: set[Site] = set()
@@ -106,14 +106,14 @@ class VariablesInReplica(Rule):
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         if event.creates:
-            build = "build it in the scope: `optimizer.build(model.trainable_variables)`"
+            build = "build the optimizer in the strategy's scope: call `optimizer.build(model.trainable_variables)`"
             yield from self._created(event, event.optimizer, "optimizer", build, plan)
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         model = event.model
         is_outermost = all(caller.function != "call" for caller in callers(event.where.caller))
         if event.how == "call" and event.built == "no" and _is_sequential(model) and is_outermost:
-            build = "build it in the scope: give it an `Input`, or call `model.build(shape)`"
+            build = "build the model in the strategy's scope: give it an `Input`, or call `model.build(shape)`"
             yield from self._created(event, model, "model", build, plan)
 
     def _created(self, event: events.Event, made: values.Object, kind: str, build: str, plan: Plan) -> Iterator[Report]:
@@ -128,7 +128,7 @@ class VariablesInReplica(Rule):
         ):
             yield Report(
                 made.site,
-                f"the {kind}'s variables are first created inside `strategy.run`",
+                f"the {kind}'s variables are created inside `strategy.run`",
                 instead=build,
                 confidence=confidence(event.where, made.where),
                 related=(

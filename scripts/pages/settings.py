@@ -17,7 +17,7 @@ EXAMPLES = {
     "output-format": '"concise"',
     "baseline": '"gpulint-baseline.json"',
     "max-warnings": "10",
-    "lint.select": '["GPU1", "GPU2", "map-not-parallel"]',
+    "lint.select": '["GPU1", "GPU2", "sequential-input"]',
     "lint.ignore": '["GPU101"]',
     "lint.extend-select": '["GPU002"]',
     "lint.per-file-ignores": '{ "benchmarks/*" = ["GPU101"] }',

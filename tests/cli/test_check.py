@@ -42,11 +42,12 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  --> pinned.py:3:6\n"
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
-        "  = why: all of this work runs on one GPU: if the machine has more, they idle\n"
-        "  = help: remove `tf.device`; to use every GPU, create the model in `strategy.scope()`\n"
+        "  = why: all of this work runs on one GPU: if the machine has more, the others sit idle\n"
+        "  = help: remove `tf.device`; to use every GPU, create the model in the scope of a `MirroredStrategy`\n"
         "  = fix: Remove `tf.device`: TensorFlow chooses the device (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"
+        "(unsafe): the fix may change what the program does.\n"
         "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"
         "Checked for TensorFlow 2.21 (the newest known: nothing pins an older one); 1 of 1 file uses it.\n"
     )

@@ -30,7 +30,7 @@ def test_within_a_family_the_largest_factor_comes_first() -> None:
         found("GPU501", Severity.WARNING, 2, "up to 4× slower"),
         found("GPU508", Severity.WARNING, 3, "5 to 37× slower for small models"),
         found("GPU404", Severity.WARNING, 4, "input 2 to 7× slower"),
-        found("GPU503", Severity.WARNING, 5, "about 50 ms for each call"),
+        found("GPU503", Severity.WARNING, 5, "about 50 ms per call"),
         found("GPU508", Severity.WARNING, 6, "5 to 37× slower for small models"),
     ]
     assert [one.span.row for one in by_cost(findings)] == [3, 6, 2, 1, 5, 4]

@@ -58,7 +58,7 @@ def test_removed_arguments_do_not_make_a_file_one_for_tensorflow_1(tmp_path: Pat
         ("", "`tf.count_nonzero` was removed in TensorFlow 2.0"),
         (
             "print(tf.Session().run(count))",
-            "written for TensorFlow 1: `tf.count_nonzero` and 1 other name were removed",
+            "the file is written for TensorFlow 1: `tf.count_nonzero` and 1 other name were removed",
         ),
     ],
 )

@@ -275,11 +275,13 @@ def blamed(made: Object, strategy: Strategy | None = None) -> Site:
     return made.site
 
 
-def chain(where: Where, stop: Site | None = None) -> tuple[tuple[Site, str], ...]:
-    """Calls that led to a moment, innermost first, as related locations of a finding."""
+def chain(where: Where, stop: Site | None = None, loop: Loop | None = None) -> tuple[tuple[Site, str], ...]:
+    """Calls that led to a moment, innermost first, as related locations of a finding; with `loop`, those in it."""
     found: list[tuple[Site, str]] = []
     for caller in callers(where.caller):
         if caller.site in (None, stop, caller.definition) or len(found) == MAX_CHAIN:  # an entry point has no caller
+            break
+        if loop is not None and all(one.site != loop.site for one in where.context.loops[: caller.loops]):
             break
         found.append((caller.site, f"`{caller.function}` is called here"))
     return tuple(found)

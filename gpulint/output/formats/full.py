@@ -20,14 +20,16 @@ _SUPPRESSED = {
 
 
 def render(result: CheckResult, view: View) -> str:
-    """All findings, the silenced ones with the reasons in their comments, then the footer."""
+    """All findings, the silenced ones with the reasons in their comments, then the legend and the footer."""
     blocks = [_block(one, view) for one in by_cost(result.findings)]
     silenced = [
         f"{first_on_line(finding.span.path)}:{position(finding.span)}: {finding.code} "
         f"{printable(finding.message)}, {_SUPPRESSED[by]}{f': {printable(reason)}' if reason else ''}"
         for finding, reason, by in result.suppressed
     ]
-    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result, view)])
+    return "\n".join(
+        [*blocks, *silenced, *([""] if silenced else []), text.legend(result, view) + footer(result, view)]
+    )
 
 
 def _block(finding: Finding, view: View) -> str:

@@ -29,9 +29,20 @@ TAB = "    "
 
 
 def render(result: CheckResult, view: View) -> str:
-    """All findings, the most expensive first, separated by empty lines, then the footer."""
+    """All findings, the most expensive first, separated by empty lines, then the legend and the footer."""
     blocks = [block(one, view) for one in by_cost(result.findings)]
-    return "\n".join([*blocks, footer(result, view)])
+    return "\n".join([*blocks, legend(result, view) + footer(result, view)])
+
+
+def legend(result: CheckResult, view: View) -> str:
+    """What the marks at the end of lines mean, where a finding has them. Nothing if the user wants findings only."""
+    fixes = [finding.fix for finding in result.findings if finding.fix is not None]
+    texts = []
+    if any(fix.applicability is Applicability.UNSAFE for fix in fixes):
+        texts.append("(unsafe): the fix may change what the program does.")
+    if any(finding.confidence is Confidence.INFERRED for finding in result.findings):
+        texts.append("Inferred: gpulint followed calls or conditions; the places under `::` show them.")
+    return "".join(f"{row}\n" for row in view.style.lines(" ".join(texts))) if texts and not view.quiet else ""
 
 
 def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
@@ -53,7 +64,7 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
         out.append(detail("::", f"{printable(one.message)}{elsewhere}"))
         out += _excerpt(one.span, view, width, FRAME, "-", rows)
     if (more := len(finding.related) - MAX_RELATED) > 0:
-        out.append(detail("::", f"and in {number(more, 'more place')}"))
+        out.append(detail("::", f"{number(more, 'more place')} {'is' if more == 1 else 'are'} not shown"))
     if finding.why:
         out.append(detail("= why:", printable(finding.why)))
     if finding.instead:

@@ -10,7 +10,7 @@ from gpulint.plugin.queries import pipelines
 from gpulint.plugin.words import DATASET_SOURCES, DATASET_WORDS, OPTION_WORDS, PREPARING_WORDS, STATEFUL_WORDS
 
 
-class MapNotParallel(Rule):
+class SequentialInput(Rule):
     """Pipeline that stays sequential
 
     ## What it does
@@ -83,7 +83,8 @@ class MapNotParallel(Rule):
     """
 
     code = "GPU402"
-    name = "map-not-parallel"
+    name = "sequential-input"
+    replaces = ("map-not-parallel",)
     severity = Severity.WARNING
     is_performance = True
     any_of_names = STATEFUL_WORDS | OPTION_WORDS | {".interleave("}
@@ -94,7 +95,7 @@ class MapNotParallel(Rule):
     )
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     yields_to = ("GPU404",)
-    why = "a single CPU core prepares the data, and the GPU waits for it"
+    why = "a single CPU core prepares the data, and the GPU sits idle meanwhile"
     instead = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
     cost = "input 2 to 8× slower"
 
@@ -114,7 +115,7 @@ def _sequential_steps(plan: Plan) -> Iterator[Report]:
                     yield Report(
                         step.site,
                         message,
-                        why=_STATEFUL if effect is not None else "",
+                        why=_IN_TURN if step.name == "interleave" else _STATEFUL if effect is not None else "",
                         instead=_help(step, effect),
                         confidence=confidence(event.where),
                         happens_at=event.site,
@@ -132,7 +133,7 @@ def _without_prefetch(plan: Plan) -> Iterator[Report]:
             yield Report(
                 last,
                 "the pipeline does not prefetch",
-                why="the next batch is prepared only when the step asks for it, and the GPU waits meanwhile",
+                why="the next batch is prepared only when the step asks for it, and the GPU sits idle meanwhile",
                 instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`",
                 cost="up to 2× slower",
                 confidence=confidence(event.where),
@@ -166,6 +167,8 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
 
 REORDERS = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements may change"
 
+_IN_TURN = "a single thread reads all sources in turn, whatever the `cycle_length`, and the GPU sits idle meanwhile"
+
 _HOLDS_GIL = "pass `num_parallel_calls=tf.data.AUTOTUNE`; Python code still holds the GIL, so the gain is smaller"
 
 _STATEFUL = "TensorFlow does not parallelise a stateful function by itself: one CPU core prepares the data"
@@ -184,7 +187,7 @@ def _sequential(
     if step.name not in ("map", "interleave") or pipelines.is_parallel(step):
         return None
     if step.name == "interleave":
-        return "`interleave` reads its sources one after the other"
+        return "`interleave` reads its sources sequentially"
     if effect is not None:
         return (
             None
