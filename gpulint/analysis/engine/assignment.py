@@ -8,8 +8,8 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.store import alternatives, join
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
-from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, UserClass
-from gpulint.analysis.engine import dicts, loop_counters, sequences
+from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, Namespace, UserClass
+from gpulint.analysis.engine import dicts, loop_counters, overwriting, sequences
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.name_lookup import store
 from gpulint.syntax import ir
@@ -99,8 +99,12 @@ def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:
         _replaced(machine, container.entries.get(dicts.key_of(key)), target)
         machine.state.write(container.entries, dicts.key_of(key), value)
         if not dicts.is_known(key):
+            overwriting.overwrite_any(machine, container.entries, machine.site(target))
             machine.state.write(container.state, "complete", False)
             machine.library.escaped(value, "stored", machine.site(target))
+    elif isinstance(container, Namespace):
+        overwriting.overwrite_attributes(machine, container, machine.site(target))
+        machine.library.escaped(value, "stored", machine.site(target))
     elif isinstance(container, Items) and isinstance(target.index, ir.Slice):
         sequences.clear(machine, container, machine.site(target))
     elif isinstance(container, Items) and container.items is not None:

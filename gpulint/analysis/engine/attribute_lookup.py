@@ -27,7 +27,7 @@ from gpulint.analysis.domain.values.functions import (
     UserClass,
 )
 from gpulint.analysis.domain.values.managers import Manager
-from gpulint.analysis.engine import imports
+from gpulint.analysis.engine import imports, overwriting
 from gpulint.analysis.engine.machine import Machine
 from gpulint.syntax import ir
 
@@ -67,6 +67,8 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
 
 
 def _object_attribute(machine: Machine, receiver: Object, name: str, node: ir.Node) -> Value:
+    if name == "__dict__":
+        overwriting.overwrite_attributes(machine, receiver, machine.site(node))
     if name in receiver.attributes:
         value = machine.choose(receiver.attributes[name])
         is_none = isinstance(value, Constant) and value.value is None

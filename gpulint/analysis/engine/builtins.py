@@ -25,7 +25,15 @@ from gpulint.analysis.domain.values.base import (
 )
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Descriptor, ModuleValue, Namespace, Super, UserClass
-from gpulint.analysis.engine import attribute_lookup, dicts, dynamic_lookup, name_lookup, sequences, special_methods
+from gpulint.analysis.engine import (
+    attribute_lookup,
+    dicts,
+    dynamic_lookup,
+    name_lookup,
+    overwriting,
+    sequences,
+    special_methods,
+)
 from gpulint.analysis.engine.budget import ELEMENTS_PER_STEP
 from gpulint.analysis.engine.iteration import MAX_UNROLL, elements
 from gpulint.analysis.engine.machine import Machine
@@ -343,7 +351,17 @@ def _names(machine: Machine, values: list[Value], arguments: Arguments, site: Si
     """Result of `globals()`, `vars()` or `vars(module)`."""
     if not values:
         return Namespace(machine.frame.module)
-    return Namespace(values[0].scope) if isinstance(values[0], ModuleValue) else _unknown("vars", arguments)
+    if isinstance(values[0], ModuleValue):
+        return Namespace(values[0].scope)
+    overwriting.overwrite_attributes(machine, values[0], site)
+    return _unknown("vars", arguments)
+
+
+def _exec(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    overwriting.overwrite_any(machine, machine.frame.module.globals, site)
+    for value in arguments.all():
+        machine.library.escaped(value, "passed", site)
+    return NONE
 
 
 def _eval(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -358,6 +376,8 @@ def _eval(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
 def _setattr(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if len(values) == 3 and isinstance(values[0], Object) and isinstance(values[1], Constant):
         machine.state.write(values[0].attributes, str(values[1].value), values[2])
+    elif len(values) == 3:
+        overwriting.overwrite_attributes(machine, values[0], site)
     return NONE
 
 
@@ -476,6 +496,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "globals": _names,
     "vars": _names,
     "eval": _eval,
+    "exec": _exec,
     "setattr": _setattr,
     "isinstance": _isinstance,
     "type": _type,
@@ -506,6 +527,8 @@ def builtin_method(machine: Machine, receiver: Value, name: str, arguments: Argu
     if isinstance(receiver, Namespace) and name == "get" and (key := arguments.get("", 0)) is not None:
         if (found := dynamic_lookup.of_namespace(machine, receiver, key)) is not None:
             return found
+    if isinstance(receiver, Namespace) and name in ("update", "clear", "pop", "setdefault"):
+        overwriting.overwrite_attributes(machine, receiver, site)
     if name == "format":
         template = receiver.value if isinstance(receiver, Constant) else None
         for value in arguments.all():

@@ -22,6 +22,7 @@ from gpulint.analysis.domain.values.base import (
 )
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Function, Partial, Traced, UserClass
+from gpulint.analysis.engine import overwriting
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
@@ -149,6 +150,8 @@ def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Argum
         if isinstance(key, Mapping):
             for k, v in key.entries.items():
                 machine.state.write(receiver.entries, k, v)
+        if key is not None and not (isinstance(key, Mapping) and key.is_complete):
+            overwriting.overwrite_any(machine, receiver.entries, site)
         for word, value in arguments.keywords.items():
             machine.state.write(receiver.entries, word, value)
         if key is not None and not (isinstance(key, Mapping) and key.is_complete):

@@ -37,6 +37,7 @@ from gpulint.analysis.engine import (
     dicts,
     name_lookup,
     operators,
+    overwriting,
     sequences,
     special_methods,
     strings,
@@ -362,6 +363,7 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
                 entries |= value.entries
                 complete = complete and value.is_complete
             else:
+                overwriting.overwrite_any(machine, entries, machine.site(value_node))
                 complete = False
             continue
         key = _part(machine, key_node)

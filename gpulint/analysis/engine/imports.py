@@ -10,6 +10,7 @@ from gpulint.analysis.domain.store import MISSING, join
 from gpulint.analysis.domain.values.base import Constant, Folder, Imported, LibraryName, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import ModuleValue, Namespace
+from gpulint.analysis.engine import overwriting
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.project.slicing import runs_at_import
 from gpulint.places import Site
@@ -117,6 +118,7 @@ def exec_import_from(machine: Machine, node: ir.ImportFrom) -> int:
                 scope = machine.frame.module.globals
                 before = scope.get(STAR)
                 modules = before.value if isinstance(before, Constant) else ()
+                overwriting.overwrite_any(machine, scope, machine.site(node))
                 machine.state.write(scope, STAR, Constant((*modules, node.module)))  # type: ignore[misc]
             continue
         if path is None and not node.level:

@@ -1,0 +1,45 @@
+"""Storing under names known only at run time: `setattr(options, name, value)`, `options.__dict__.update(given)`,
+`exec(text)`. Flags with a known value may be replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.path_conditions import Condition, literal_of
+from gpulint.analysis.domain.symbolic import symbol
+from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
+from gpulint.analysis.domain.values.functions import ModuleValue, Namespace, UserClass
+from gpulint.analysis.engine.budget import ELEMENTS_PER_STEP
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+
+
+def overwrite_any(machine: Machine, names: dict[Any, Any], site: Site, inherited: dict[Any, Any] | None = None) -> None:
+    """Make flags and other texts, booleans and None under the names of a dict, object or module one of two values.
+
+    Numbers keep their values: they are sizes, seldom switches. `inherited` are values that the names have so far.
+    """
+    before = names if inherited is None else inherited
+    machine.spend(len(before) // ELEMENTS_PER_STEP)
+    for name, value in list(before.items()):
+        is_flag = isinstance(value, Constant) and (value.value is None or isinstance(value.value, (bool, str)))
+        if is_flag and not (isinstance(name, str) and name.startswith("__")) and (before is names or name not in names):
+            stored = Unknown(("stored", site, name))
+            literal = literal_of(Condition("truth", symbol(("overwritten", site, name))), True)
+            both = ((frozenset({literal}), stored), (frozenset({literal.negation}), value))
+            machine.state.write(names, name, Union(both))
+
+
+def overwrite_attributes(machine: Machine, owner: Value, site: Site) -> None:
+    """The same for the attributes of an object, class or module of the program."""
+    if isinstance(owner, Object):
+        overwrite_any(machine, owner.attributes, site)
+        inherited: dict[Any, Any] = {}
+        for cls in reversed(owner.cls.classes) if owner.cls is not None else ():
+            inherited |= cls.namespace
+        overwrite_any(machine, owner.attributes, site, inherited)
+    elif isinstance(owner, UserClass):
+        overwrite_any(machine, owner.namespace, site)
+    elif isinstance(owner, (ModuleValue, Namespace)):
+        overwrite_any(machine, owner.scope.globals, site)
