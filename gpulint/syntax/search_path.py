@@ -48,6 +48,12 @@ def _spelled(node: ast.expr, known: dict[str, str | None]) -> str | None:
         return _FILE if node.id == "__file__" else known.get(node.id)
     if isinstance(node, ast.Attribute):
         return _above(_folder(node.value, known)) if node.attr == "parent" else None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return _indexed(node.value, node.slice.value, known)
+    if isinstance(node, ast.JoinedStr):
+        parts = [_folder(one.value if isinstance(one, ast.FormattedValue) else one, known) for one in node.values]
+        spelled = [one for one in parts if one is not None]
+        return "".join(spelled) if len(spelled) == len(parts) else None
     if isinstance(node, ast.BinOp):
         first, second = _folder(node.left, known), _folder(node.right, known)
         return os.path.join(first, second.lstrip("/")) if first is not None and second is not None else None
@@ -65,6 +71,18 @@ def _spelled(node: ast.expr, known: dict[str, str | None]) -> str | None:
     if name in _SAME:
         return given[0] if given else _folder(node.func.value, known) if isinstance(node.func, ast.Attribute) else None
     return None
+
+
+def _indexed(node: ast.expr, index: object, known: dict[str, str | None]) -> str | None:
+    """The folder that `os.path.split(path)[0]` or `path.parents[1]` is."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
+        return _above(_folder(node.args[0], known)) if index == 0 and len(node.args) == 1 else None
+    if not isinstance(node, ast.Attribute) or node.attr != "parents" or type(index) is not int or index not in range(9):
+        return None
+    path = _folder(node.value, known)
+    for _ in range(index + 1):
+        path = _above(path)
+    return path
 
 
 _FILE = os.path.join(".", "__file__")

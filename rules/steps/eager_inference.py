@@ -36,7 +36,7 @@ from gpulint.plugin.queries import (
     updates,
     waits_for_person,
 )
-from gpulint.plugin.symbols import Path, is_array, is_drawn, is_observed, is_of_batch, words
+from gpulint.plugin.symbols import Path, is_array, is_drawn, is_observed, is_of_batch, is_prepared, words
 from gpulint.plugin.words import MODEL_WORDS
 
 _E = TypeVar("_E", bound=events.Event)
@@ -116,6 +116,7 @@ class EagerInference(Rule):
     all_of_name_sets = (
         MODEL_WORDS | _LEARNT,
         frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend", "np", "cv2"})
+        | {"return_tensors"}
         | _CREATES
         | _READS,
     )
@@ -369,7 +370,11 @@ def _functions(where: Where, loop: Loop) -> list[Site | None]:
 
 def _leaves(event: _Called) -> list[values.Value]:
     """Arguments of a call, and what is in those that are containers."""
-    return [leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)]
+    mapped = event.arguments.mapped
+    found = [mapped] if mapped is not None else []
+    return found + [
+        leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)
+    ]
 
 
 def _is_between(place: Site, first: Site, last: Site) -> bool:
@@ -460,6 +465,6 @@ def _is_data(value: values.Value, where: Where) -> bool:
     """Whether a value certainly is not symbolic: part of a dataset or of a batch, an array, an observation."""
     if isinstance(value, values.Tensor):
         return value.from_data
-    if is_array(value) or is_observed(value) or is_drawn(value):
+    if is_array(value) or is_observed(value) or is_drawn(value) or is_prepared(value):
         return True
     return any(is_of_batch(value, loop) for loop in where.context.loops)

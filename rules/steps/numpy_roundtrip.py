@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, values
 from gpulint.plugin.queries import (
     batch_fits,
     evaluation_loops,
@@ -157,7 +157,7 @@ class NumpyRoundtrip(Rule):
             if event.where.context.loops
             and not event.where.context.may_be_traced
             and (isinstance(event, events.TracedCalled) or event.how == "call")
-            and (reads := _reads_of(event.arguments.all(), indices))
+            and (reads := _reads_of(event.arguments.all(), event.where, indices))
         ]
         if not calls:
             return
@@ -214,11 +214,12 @@ def _reads_into(event: events.OpCalled, indices: Collection[Symbol]) -> tuple[Si
     context = event.where.context
     if not context.loops or context.may_be_traced or _is_of_host(event):
         return ()
-    return _reads_of(event.inputs, indices)
+    return _reads_of(event.inputs, event.where, indices)
 
 
-def _reads_of(given: Iterable[values.Value], indices: Collection[Symbol]) -> tuple[Site, ...]:
-    return tuple(dict.fromkeys(read for value in given for read in round_trip(value, indices)))
+def _reads_of(given: Iterable[values.Value], where: Where, indices: Collection[Symbol]) -> tuple[Site, ...]:
+    options = (option for value in given for option in possible(value, where))
+    return tuple(dict.fromkeys(read for option in options for read in round_trip(option, indices)))
 
 
 def _is_of_host(event: events.OpCalled) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from gpulint.analysis.domain.host_arrays import images_in
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, MAX_CONDITIONS, Path, compatible, one_of
 from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
-from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.containers import CREATED, Items
 from gpulint.analysis.domain.values.functions import Function, UserClass, same
 from gpulint.analysis.domain.values.objects import Model
 from gpulint.analysis.domain.values.tensors import Tensor, one_of_many
@@ -122,8 +122,9 @@ class State:
             else:
                 self.write(container, key, value)
 
-    def join(self, outcomes: list[Outcome], base: Path) -> None:
-        """Apply the changes of several branches that started here on `base`, each on its own path."""
+    def join(self, outcomes: list[Outcome], base: Path, since: int | None = None) -> None:
+        """Apply the changes of several branches that started here on `base`, each on its own path. Containers that were
+        created after `since` are those of the one branch that changed them."""
         if len(outcomes) == 1:
             self.apply(outcomes[0].changes)
             return
@@ -135,7 +136,9 @@ class State:
         for identity, container in keys.items():
             key = identity[1]
             before = container.get(key, MISSING)
-            if key in ("items", "element"):
+            if since is not None and container.get(CREATED, 0) > since:
+                before = MISSING
+            elif key in ("items", "element"):
                 lists.setdefault(identity[0], (container, container.get("items"), container.get("element")))
             alternatives = [
                 (outcome.path - base, outcome.changes[identity][1] if identity in outcome.changes else before)

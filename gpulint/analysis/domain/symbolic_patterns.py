@@ -292,6 +292,20 @@ def _encodes_one_text(name: Symbol) -> bool:
 
 _PRETRAINED = re.compile(r"transformers\..*\.from_pretrained")
 
+_PREPARES = re.compile(r"transformers\.\w*(?:FeatureExtractor|Processor|Tokenizer|TokenizerFast)\.from_pretrained")
+
+
+def is_prepared(value: Value) -> bool:
+    """Whether a value is what a tokenizer or processor of `transformers` prepared for TensorFlow, or part of it."""
+    name = symbol_of(value)
+    while name.parts[0] in ("attribute", "dict", "item") and isinstance(name.parts[1], Symbol):
+        name = name.parts[1]
+    if name.parts[0] != "call" or symbol(("constant", "str", "tf")) not in called_with(name)[1]:
+        return False
+    made = symbol(name.parts[1])
+    made = symbol(made.parts[1]) if made.parts[0] == "attribute" else made
+    return made.parts[0] == "call" and _PREPARES.fullmatch(library_callee(made)) is not None
+
 
 def _elements_of(name: Symbol) -> Symbol:
     """Column of a table of which `tolist()` or `values` returns the elements; any other symbol as it is."""

@@ -114,11 +114,10 @@ def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:
             items[key.value] = value
             machine.state.write(container.state, "items", tuple(items))
         else:
-            machine.state.write(container.state, "items", None)
-            element = value if machine.library.is_same_for_all(value) else None
-            machine.state.write(container.state, "element", element)
-    elif isinstance(container, Items) and machine.library.is_same_for_all(value):
-        machine.state.write(container.state, "element", value)
+            sequences.replace_one(machine, container, value)
+    elif isinstance(container, Items):
+        sequences.replace_one(machine, container, value)
+        machine.library.escaped(value, "stored", machine.site(target))
     elif isinstance(container, Object) and container.cls and (found := container.cls.find("__setitem__")):
         machine.call(Bound(container, found[0]), Arguments((key, value)), machine.site(target))
     else:

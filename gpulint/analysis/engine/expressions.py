@@ -136,6 +136,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
     handed_on: dict[str, Any] = {}
     is_open = False
     spread: Value | None = None
+    mapped: Value | None = None
     for node in nodes:
         value = machine.choose(machine.evaluate(node.value))
         if node.star == "*":
@@ -155,13 +156,14 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
                 is_open = is_open or not value.is_complete
             else:
                 is_open = True
+            mapped = value if is_open else mapped
         elif node.keyword is not None:
             keywords[node.keyword] = value
             sites[node.keyword] = machine.site(node.value)
         else:
             sites[len(positional)] = machine.site(node.value)
             positional.append(value)
-    return Arguments(tuple(positional), keywords, is_open, sites, handed_on, spread)
+    return Arguments(tuple(positional), keywords, is_open, sites, handed_on, spread, mapped)
 
 
 def _filled_in(machine: Machine, node: ir.Expr, value: Value) -> Value:

@@ -26,7 +26,7 @@ from gpulint.analysis.domain.path_conditions import (
 )
 from gpulint.analysis.domain.store import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.domain.truth import truth
-from gpulint.analysis.domain.values.base import Arguments, Constant, Union, Unknown, Value, known
+from gpulint.analysis.domain.values.base import Arguments, Constant, Union, Unknown, Value, known, new_serial
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.domain.values.functions import (
@@ -366,6 +366,7 @@ class Machine(ABC):
             return run()
         outcomes: list[Outcome] = []
         contexts: list[Context] = []
+        since = new_serial()
         for guard, run in possible:
             mark = self.state.mark()
             self.path, self.context = base | guard, before
@@ -387,7 +388,7 @@ class Machine(ABC):
         if any(context != contexts[0] for context in contexts):
             self.diverged = list(zip(outcomes, contexts, strict=True))
         else:
-            self.state.join(outcomes, base)
+            self.state.join(outcomes, base, since)
             self.context = contexts[0]
         return NORMAL
 

@@ -93,6 +93,16 @@ def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
     machine.state.write(receiver.state, "element", value if alike or empty else None)
 
 
+def replace_one(machine: Machine, receiver: Items, value: Value) -> None:
+    """Set an element of a list whose index is unknown. What `[0] * n` contains is only there to be replaced."""
+    present = receiver.items if receiver.items is not None else (receiver.element,)
+    is_blank = all(one is None or (isinstance(one, Constant) and not one.value) for one in present)
+    is_alike = all(type(one) is type(value) for one in present) and not isinstance(value, Constant)
+    fits = machine.library.is_same_for_all(value) or (machine.library.is_tracked(value) and is_blank) or is_alike
+    machine.state.write(receiver.state, "items", None)
+    machine.state.write(receiver.state, "element", value if fits else None)
+
+
 def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arguments, site: Site) -> Value:
     value = arguments.get("", 0)
     if name in ("append", "add", "appendleft") and value is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
+from gpulint.analysis.domain.changing_numbers import is_changing
 from gpulint.analysis.domain.context import Loop, Where, callers
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.lengths import count_of, most_items
@@ -524,20 +525,30 @@ def _is_seldom(where: Where, loop: Loop) -> bool:
     return (
         mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")
-        or any(_is_for_few(one) for one in inside)
+        or any(_is_for_few(one, loop) for one in inside)
     )
 
 
-def _is_for_few(literal: Literal) -> bool:
-    """Whether a literal states that something which changes has a certain value, one of a few that are spelled out, or
-    a whole one: `step in (1, 10, 100)`, `np.log10(step).is_integer()`."""
+def _is_for_few(literal: Literal, loop: Loop) -> bool:
+    """Whether a literal states that something which changes has a certain value, one of a few that are spelled out or
+    set, or a whole one: `step in (1, 10, 100)`, `step in shown`, `np.log10(step).is_integer()`. It may also hold in the
+    last iteration: `count == every or done`."""
     operator, subject, operand = literal.condition
+    if isinstance(operand, frozenset) and literal.holds:
+        ways = [way for way in operand if not any(_is_of_last(one, loop) for one in way)]
+        return bool(ways) and all(any(_is_for_few(one, loop) for one in way) for way in ways)
     if not literal.holds or _is_settled(subject):
         return False
     if operator == "truth":
         return "is_integer" in words_of(frozenset({literal}))
     is_spelled_out = isinstance(operand, Symbol) and operand.parts[0] in ("list", "set", "tuple")
-    return operator == "==" or (operator == "in" and is_spelled_out)
+    is_one_of = operator == "in" and (is_spelled_out or (is_changing(subject) and _is_settled(operand)))
+    return operator == "==" or is_one_of
+
+
+def _is_of_last(literal: Literal, loop: Loop) -> bool:
+    """Whether a literal holds in the last iteration of a loop only."""
+    return bool(loop.continuations) and all(literal.negation in end for _, end in loop.continuations)
 
 
 def _is_settled(name: object) -> bool:

@@ -13,6 +13,11 @@ from gpulint.places import Site
 _SERIALS = count(1)
 
 
+def new_serial() -> int:
+    """A serial number that is greater than all before."""
+    return next(_SERIALS)
+
+
 class Value:
     """Base of all abstract values."""
 
@@ -44,7 +49,7 @@ class Value:
         try:
             return self._serial
         except AttributeError:
-            self._serial: int = next(_SERIALS)
+            self._serial: int = new_serial()
             return self._serial
 
 
@@ -188,6 +193,8 @@ class Arguments(NamedTuple):
     """Sites where callers wrote the keywords that are forwarded from the function's own `**` parameter."""
     spread: Value | None = None
     """Value of an argument with a `*` whose length is unknown, if it is the only argument."""
+    mapped: Value | None = None
+    """Value of an argument with a `**` whose keys are not all known."""
 
     @property
     def written(self) -> dict[str, Site]:

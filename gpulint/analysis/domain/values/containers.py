@@ -6,8 +6,11 @@ from typing import Any
 
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.symbolic import symbol
-from gpulint.analysis.domain.values.base import Value
+from gpulint.analysis.domain.values.base import Value, new_serial
 from gpulint.places import Site
+
+CREATED: Any = object()
+"""Key in the state of a container for a number that is greater than those of all containers before."""
 
 
 class Items(Value):
@@ -42,7 +45,7 @@ class Items(Value):
         self.joined: tuple[Items, Items] | None = None
         """Operands of the `a + b` that created it."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
-        self.state: dict[str, Any] = {"items": items, "element": element}
+        self.state: dict[Any, Any] = {"items": items, "element": element, CREATED: new_serial()}
 
     @property
     def items(self) -> tuple[Value, ...] | None:
@@ -70,7 +73,7 @@ class Mapping(Value):
         """Loops around the site where it was created; None if they are unknown."""
         self.makes_lists = False
         """Whether it is a `defaultdict(list)`."""
-        self.state: dict[str, Any] = {"complete": complete}
+        self.state: dict[Any, Any] = {"complete": complete, CREATED: new_serial()}
         self.symbol = symbol(name)
 
     @property

@@ -13,14 +13,15 @@ CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "ten
 
 
 def of_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
-    """Whether a tensor is created from host values only, or is a copy of one in host memory."""
+    """Whether a tensor is created from host values only, or is a copy of one in host memory. What a list contains that
+    gives no inputs is unknown."""
     options = [option for value in inputs for _, option in alternatives(value, EVERYWHERE)]
     if name in loss_reduction.KEEPS_REDUCTION or name in CREATES:
         return all(not isinstance(value, (Tensor, Variable)) or is_on_host(value) for value in options)
     if name.startswith(_RANDOM) or any(map(is_tensor, options)):
         return False
-    first = inputs[0] if inputs else None
-    return not (name in _TAKES_FLOATS and type(first) is Unknown and not host_sync.is_known_host(first))
+    is_unknown = not inputs or (type(inputs[0]) is Unknown and not host_sync.is_known_host(inputs[0]))
+    return not (name in _TAKES_FLOATS and is_unknown)
 
 
 def counts_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
