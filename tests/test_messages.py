@@ -55,7 +55,7 @@ def train_step(x):
     return loss
 
 
-for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
     loss = train_step(x)
     done.assign_add(1)
     {read}
@@ -394,7 +394,7 @@ for x in {data}:
     ("data", "cure"),
     [
         ("batches()", "wrap the generator in `tf.data.Dataset.from_generator(…)`"),
-        ("tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64)", "iterate over"),
+        ("tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64)", "iterate over"),
     ],
 )
 def test_a_generator_is_wrapped_before_it_is_distributed(data: str, cure: str, tmp_path: Path) -> None:
@@ -489,7 +489,7 @@ def test_a_cache_behind_a_repeat_grows(steps: str, why: str, cure: str, tmp_path
     program = (
         "model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])\n"
         "model.compile('sgd', 'mse')\n"
-        f"data = tf.data.Dataset.from_tensor_slices((tf.zeros((640, 4)), tf.zeros((640, 1)))).{steps}.batch(64)\n"
+        f"data = tf.data.Dataset.from_tensor_slices((tf.zeros((6400, 4)), tf.zeros((6400, 1)))).{steps}.batch(64)\n"
         "model.fit(data, epochs=3, steps_per_epoch=10)\n"
     )
     _, reason, instead = _only("GPU403", program, tmp_path)

@@ -95,7 +95,8 @@ class ModelInLoop(Rule):
             return
         kept_models = {id(event.model) for event in self.all(events.ModelKept)}
         kept = {_in_loop(event) for event in built if id(event.model) in kept_models}
-        fitted = {id(event.model) for event in self.all(events.ModelFitted)}
+        fits = self.all(events.ModelFitted)
+        fitted = {id(event.model) for event in fits}
         graphs_of = (fitted | self._called()) - self._eager()
         cleared = _loops_around(event for event in library_calls if event.name in {*CLEARS_SESSION, MAKES_GRAPH})
         collected = _loops_around(event for event in library_calls if event.name == "gc.collect")
@@ -104,6 +105,8 @@ class ModelInLoop(Rule):
         for event in built:
             loop = event.where.context.loops[-1]
             if _in_loop(event) in kept or id(event.model) not in graphs_of:
+                continue
+            if id(event.model) in fitted and not _is_fitted_beside(event, fits):
                 continue
             freed = cleared if id(event.model) in fitted else cleared | collected
             is_in_function = (id(event.model), loop.site) in in_own_function
@@ -222,6 +225,15 @@ _LOAD = (
 )
 
 _IN_PROCESSES = "run each trial in a separate process"
+
+
+def _is_fitted_beside(built: events.ModelBuilt, fits: Iterable[events.ModelFitted]) -> bool:
+    """Whether a loop around the place where a model is created fits it, too, rather than only what it leaves behind."""
+    around = {loop.site for loop in built.where.context.loops}
+    return any(
+        fit.model is built.model and any(loop.site in around for loop in fit.where.context.loops) for fit in fits
+    )
+
 
 FEW = 10
 """Maximum number of iterations of a loop over known elements that are too few to matter: the folds of a validation."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpulint.plugin import JustifyingComment, Plan, Report, Rule, Severity, Site, confidence, events, together
+from gpulint.plugin import JustifyingComment, Plan, Report, Rule, Severity, Site, confidence, events, together, values
 from gpulint.plugin.facts import LOADS_MODEL
-from gpulint.plugin.queries import are_few, callers, is_test, updates, without_gpus
+from gpulint.plugin.queries import are_few, callers, is_test, known, updates, without_gpus
 from gpulint.plugin.words import DEVICE_WORDS, ENVIRONMENT_WORDS
 
 
@@ -47,8 +47,8 @@ class TrainingOnCpu(Rule):
     ## What is not reported
     Settings under a condition, in a function that is not part of the training, or with a comment or docstring that says
     that the CPU is meant; variables that are set too late to have an effect; programs that only predict, convert
-    or evaluate; networks of dense layers alone, which a CPU may train as fast; programs that also name a GPU, as in a
-    comparison; test files.
+    or evaluate; networks of dense layers alone, which a CPU may train as fast; programs that also name a GPU, or that
+    fit the same model elsewhere, too, as in a comparison; beside another `fit`, one of a single epoch; test files.
 
     ## At run time
     The operations on the GPU: there are none.
@@ -78,11 +78,17 @@ class TrainingOnCpu(Rule):
                     unless=_meant(event.site),
                 )
         named = (one.scope.device for one in self.all(events.DeviceEntered))
-        if not all(one.where.context.is_on_cpu for one in fits) or any(one is None or one.is_gpu for one in named):
+        if any(one is None or one.is_gpu for one in named):
             return
+        elsewhere = [one.model for one in fits if not one.where.context.is_on_cpu]
         for fitted in fits:
             scope = fitted.where.context.device
-            if scope is None or scope.chosen or fitted.where.path or self._is_optional(fitted):
+            if scope is None or not fitted.where.context.is_on_cpu or scope.chosen or fitted.where.path:
+                continue
+            if self._is_optional(fitted) or any(_are_alike(fitted.model, one) for one in elsewhere):
+                continue
+            epochs = fitted.arguments.get("epochs", 3)
+            if elsewhere and (epochs is None or known(epochs) == 1 or not self._needs_gpu(fitted.model)):
                 continue
             if not is_test(fitted.site.path):
                 yield Report(
@@ -94,6 +100,30 @@ class TrainingOnCpu(Rule):
                     related=((fitted.site, "the training"),),
                     unless=_meant(scope.site),
                 )
+
+    def _needs_gpu(self, model: values.Model) -> bool:
+        """Whether a model, or one that it is created from or calls, has a layer that takes many times as long on a
+        CPU."""
+        built = self.all(events.LayerBuilt, events.ModelBuilt, events.ModelCalled)
+        models = [index for index, one in enumerate(built) if isinstance(one, events.ModelBuilt)]
+        seen, pending = set[int](), [model]
+        while pending:
+            sought = pending.pop()
+            if id(sought) in seen:
+                continue
+            seen.add(id(sought))
+            for place, index in enumerate(models):
+                event = built[index]
+                if not isinstance(event, events.ModelBuilt) or event.model is not sought:
+                    continue
+                # a class creates its layers after the model exists, a function before
+                after = models[place + 1] if place + 1 < len(models) else len(built)
+                before = models[place - 1] + 1 if place else 0
+                own = built[index:after] if sought.cls is not None else built[before : index + 1]
+                if any(map(_needs_gpu, own)):
+                    return True
+                pending += [*event.parts, *(one.model for one in own if isinstance(one, events.ModelCalled))]
+        return False
 
     def _is_optional(self, event: events.Event) -> bool:
         """Whether an event is in a branch that an option of the program decides about."""
@@ -108,11 +138,16 @@ class TrainingOnCpu(Rule):
         return not tests or not all(m.findall(test, m.Name("__name__")) for test in tests)
 
 
-def _needs_gpu(event: events.LayerBuilt | events.ModelBuilt) -> bool:
+def _are_alike(one: values.Model, other: values.Model) -> bool:
+    """Whether two models are created in the same place or are of one class, as those of a comparison are."""
+    return one.site == other.site or (one.cls is not None and one.cls is other.cls)
+
+
+def _needs_gpu(event: events.Event) -> bool:
     """Whether a layer or model is of a kind that takes many times as long on a CPU, or is read from a file."""
     if isinstance(event, events.ModelBuilt):
         return event.model.library == LOADS_MODEL or event.model.library.startswith(_READY)
-    return event.layer.library.rpartition(".")[2].startswith(_HEAVY)
+    return isinstance(event, events.LayerBuilt) and event.layer.library.rpartition(".")[2].startswith(_HEAVY)
 
 
 _READY = ("tensorflow.keras.applications.", "transformers.")

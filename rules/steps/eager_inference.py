@@ -73,7 +73,7 @@ class EagerInference(Rule):
 
     model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
     error = tf.keras.metrics.MeanSquaredError()
-    for x, y in tf.data.Dataset.from_tensor_slices((tf.zeros((640, 4)), tf.zeros((640, 1)))).batch(64):
+    for x, y in tf.data.Dataset.from_tensor_slices((tf.zeros((6400, 4)), tf.zeros((6400, 1)))).batch(64):
         error.update_state(y, model(x, training=False))
     ```
 
@@ -90,7 +90,7 @@ class EagerInference(Rule):
         error.update_state(y, model(x, training=False))
 
 
-    for x, y in tf.data.Dataset.from_tensor_slices((tf.zeros((640, 4)), tf.zeros((640, 1)))).batch(64):
+    for x, y in tf.data.Dataset.from_tensor_slices((tf.zeros((6400, 4)), tf.zeros((6400, 1)))).batch(64):
         test_step(x, y)
     ```
 

@@ -58,7 +58,7 @@ class EagerTrainStep(Rule):
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 
 
-    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
         train_step(x)
     ```
 
@@ -78,7 +78,7 @@ class EagerTrainStep(Rule):
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 
 
-    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
         train_step(x)
     ```
 

@@ -31,7 +31,7 @@ class FrozenRandom(Rule):
         return x + np.random.normal()
 
 
-    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).map(augment).batch(64)
+    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).map(augment).batch(64)
     ```
 
     ## Use instead
@@ -43,7 +43,7 @@ class FrozenRandom(Rule):
         return x + tf.random.normal(())
 
 
-    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).map(augment).batch(64)
+    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).map(augment).batch(64)
     ```
 
     ## What is not reported

@@ -48,8 +48,9 @@ class FunctionInLoop(Rule):
 
     ## What is not reported
     Functions created once (before the loop, in a cached factory, when they are first needed), or one for each model
-    that the loop builds; loops over a few known elements, or over files, folds and runs; loops whose iterations, at
-    most a hundred or unknown in number, are each a whole run, with nested loops that call the function.
+    that the loop builds; loops over a few known elements, or over files, folds and runs. A loop of at most a hundred
+    iterations, or of an unknown number, is taken for one over runs if two nested loops in it, such as one over epochs
+    and one over batches, call the function. A new function for each epoch is reported.
 
     ## At run time
     The traces of the function.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,7 +57,7 @@ class HostSyncInLoop(Rule):
         return loss
 
 
-    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
         print("loss", float(train_step(x)))
     ```
 
@@ -78,7 +78,7 @@ class HostSyncInLoop(Rule):
         return loss
 
 
-    for step, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64)):
+    for step, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64)):
         loss = train_step(x)
         if step % 100 == 0:
             print("loss", float(loss))
@@ -153,9 +153,12 @@ class HostSyncInLoop(Rule):
             if has_compiled_way(event.where, plan):
                 continue
             variable = event.tensor.state
-            tensor = variable.serial if variable is not None and needs.counts(event) else event.tensor.site
+            tensor: Site | int = event.tensor.site
+            if variable is not None and needs.counts(event):  # each `optimizer.iterations` is a value of its own
+                tensor = variable.site if variable.counts_steps else variable.serial
             found.setdefault((tensor, loop.site), {}).setdefault(event.site, event)
-        for loop_site, reads in waited.together(found):
+        is_number = cache(lambda read: _is_of_number(read) or self._is_named_score(read))
+        for loop_site, reads in waited.together(found, is_number):
             first, *others = reads
             others = [other for other in others if other.site != first.site]
             what, instead = self._of_numpy(first) if first.how == "array" else (_HOW[first.how], "")
@@ -183,8 +186,11 @@ class HostSyncInLoop(Rule):
         reduced = event.tensor.reduced
         if reduced is not None and reduced.is_number:
             return True
-        if event.how == "print" or loop_around(event.where, evaluating) is None:
-            return False
+        return event.how != "print" and loop_around(event.where, evaluating) is not None and self._is_named_score(event)
+
+    def _is_named_score(self, event: events.TensorRead) -> bool:
+        """Whether a read has one name that says how good a model is."""
+        reduced = event.tensor.reduced
         import libcst as cst  # slow to import, and seldom needed
         import libcst.matchers as m
 
@@ -301,7 +307,9 @@ class _Waits:
         )
 
     def together(
-        self, found: Mapping[tuple[Site | int, Site], Mapping[Site, events.TensorRead]]
+        self,
+        found: Mapping[tuple[Site | int, Site], Mapping[Site, events.TensorRead]],
+        is_number: Callable[[events.TensorRead], bool],
     ) -> Iterator[tuple[Site, list[events.TensorRead]]]:
         """Reads that are one finding, each with their loop: those of one tensor, and those of single numbers, or of
         weights, in one group and iteration, as of several metrics in one progress bar."""
@@ -309,18 +317,27 @@ class _Waits:
         for (_, loop), reads in found.items():
             own = list(reads.values())
             for other_loop, others in joined:
-                if loop == other_loop and any(self._are_one(one, other, loop) for one in own for other in others):
+                if loop == other_loop and any(
+                    self._are_one(one, other, loop, is_number) for one in own for other in others
+                ):
                     others += own
                     break
             else:
                 joined.append((loop, own))
         yield from joined
 
-    def _are_one(self, one: events.TensorRead, other: events.TensorRead, loop: Site) -> bool:
+    def _are_one(
+        self,
+        one: events.TensorRead,
+        other: events.TensorRead,
+        loop: Site,
+        is_number: Callable[[events.TensorRead], bool],
+    ) -> bool:
         both = (one, other)
-        alike = all(map(_is_of_number, both)) or all(read.how == "weights" for read in both)
-        alike = alike and self._group[id(one)] is self._group[id(other)]
-        return alike and not _iterations(one, loop).isdisjoint(_iterations(other, loop))
+        are_neighbours = self._group[id(one)] is self._group[id(other)]
+        if not are_neighbours or _iterations(one, loop).isdisjoint(_iterations(other, loop)):
+            return False
+        return all(read.how == "weights" for read in both) or all(map(is_number, both))
 
 
 _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.GradientsApplied)

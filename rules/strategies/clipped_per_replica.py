@@ -28,7 +28,7 @@ class ClippedPerReplica(Rule):
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
         optimizer = tf.keras.optimizers.SGD(0.1)
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64, drop_remainder=True)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64, drop_remainder=True)
 
 
     def replica_step(x):
@@ -56,7 +56,7 @@ class ClippedPerReplica(Rule):
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
         optimizer = tf.keras.optimizers.SGD(0.1)
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64, drop_remainder=True)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64, drop_remainder=True)
 
 
     def replica_step(x):

@@ -39,7 +39,7 @@ class CopiedVariable(Rule):
         return strategy.run(replica_step, args=(words,))
 
 
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 50_000))).batch(64 * strategy.num_replicas_in_sync)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 50_000))).batch(64 * strategy.num_replicas_in_sync)
     for words in strategy.experimental_distribute_dataset(data):
         step(words)
     ```
@@ -62,7 +62,7 @@ class CopiedVariable(Rule):
         return strategy.run(replica_step, args=(words,))
 
 
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 50_000))).batch(64 * strategy.num_replicas_in_sync)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 50_000))).batch(64 * strategy.num_replicas_in_sync)
     for words in strategy.experimental_distribute_dataset(data):
         step(words)
     ```

@@ -8,7 +8,7 @@ from itertools import dropwhile
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe
 from gpulint.plugin.fixes import scopes
-from gpulint.plugin.queries import callers, makers
+from gpulint.plugin.queries import callers, is_run_by_program, makers
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
@@ -124,7 +124,9 @@ class StrategyUnused(Rule):
 
 def _trains_outside(event: events.Event) -> bool:
     if isinstance(event, events.ModelFitted):
-        return event.model.where.context.is_outside
+        made = event.model.where.context
+        is_foreign = made.maybe_scoped and event.model.cls is None
+        return made.is_outside or (is_foreign and event.where.context.is_outside and is_run_by_program(event.where))
     is_update = isinstance(event, events.GradientsApplied) or (isinstance(event, events.StateUpdated) and event.is_move)
     return is_update and event.where.context.is_outside
 

@@ -46,7 +46,7 @@ class UpdateInControlFlow(Rule):
         strategy.run(replica_step, args=(x,))
 
 
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64 * strategy.num_replicas_in_sync)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64 * strategy.num_replicas_in_sync)
     for x in strategy.experimental_distribute_dataset(data):
         step(x)
     ```
@@ -74,7 +74,7 @@ class UpdateInControlFlow(Rule):
         strategy.run(replica_step, args=(x,))
 
 
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64 * strategy.num_replicas_in_sync)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64 * strategy.num_replicas_in_sync)
     for x in strategy.experimental_distribute_dataset(data):
         step(x)
     ```

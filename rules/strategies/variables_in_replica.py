@@ -29,7 +29,7 @@ class VariablesInReplica(Rule):
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
         optimizer = tf.keras.optimizers.Adam()
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64, drop_remainder=True)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64, drop_remainder=True)
 
 
     def replica_step(x):
@@ -57,7 +57,7 @@ class VariablesInReplica(Rule):
         model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
         optimizer = tf.keras.optimizers.Adam()
         optimizer.build(model.trainable_variables)
-    data = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64, drop_remainder=True)
+    data = tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64, drop_remainder=True)
 
 
     def replica_step(x):

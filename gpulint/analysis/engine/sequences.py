@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.context import Loop, callers
 from gpulint.analysis.domain.lengths import most_items
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, symbol_of
@@ -69,7 +70,23 @@ def append(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
     if present is not None and len(present) < MAX_ITEMS and not _comes_again(machine, receiver):
         machine.state.write(receiver.state, "items", (*present, value))
     else:
+        grown = _grown(machine, receiver, site)
         _blur(machine, receiver, value)
+        machine.state.write(receiver.state, "grown", grown)
+
+
+def _grown(machine: Machine, receiver: Items, site: Site) -> frozenset[tuple[object, int]] | None:
+    """What adds elements to a list, with their maximum numbers, where one element is appended in each iteration of the
+    present loops; None if it is unknown how many there are."""
+    before = most_items(receiver)
+    loops = loops_since(receiver.around or (), machine.context.loops)
+    counts = [most_items(loop.iterable) for loop in loops if loop.iterable is not None]
+    if before is None or not loops or len(counts) < len(loops) or receiver.around is None:
+        return None
+    known = receiver.grown if receiver.items is None else None
+    chain = tuple(caller.site for caller in callers(machine.where().caller))
+    appended = (site, loops[0].entry, chain), math.prod(one for one in counts if one is not None)
+    return (known or frozenset({((), before)})) | {appended} if None not in counts else None
 
 
 def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Loop, ...]:
@@ -91,6 +108,7 @@ def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
     empty = receiver.items == () or (receiver.items is None and before is None)
     machine.state.write(receiver.state, "items", None)
     machine.state.write(receiver.state, "element", value if alike or empty else None)
+    machine.state.write(receiver.state, "grown", None)
 
 
 def replace_one(machine: Machine, receiver: Items, value: Value) -> None:

@@ -9,7 +9,7 @@ from gpulint.analysis.domain.symbolic_patterns import is_at_index, is_iterated
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import function_of
-from gpulint.analysis.domain.values.objects import Layer, Model
+from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models import library_methods
@@ -157,6 +157,7 @@ def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, 
     is_keras = (
         method in keras_names.OF_KERAS_ALONE
         or (method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given))
+        or (method == "compile" and called.package not in _OTHER_LEARNERS and _is_optimizer(machine, arguments))
         or (method == "fit" and called.package not in _OTHER_LEARNERS and keras_names.is_keras_fit(given))
         or (
             method == "predict"
@@ -174,6 +175,18 @@ def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, 
     if is_keras and owner not in machine.library_state.models:
         machine.library_state.models[owner] = foreign_objects.model(machine, site)
     return machine.library_state.models.get(owner)
+
+
+def _is_optimizer(machine: Machine, arguments: Arguments) -> bool:
+    """Whether an object is compiled with an optimizer of Keras, or of a package of optimizers for Keras."""
+    given = arguments.get("optimizer", 0)
+    options = alternatives(given, machine.path) if given is not None else ()
+    return bool(options) and all(
+        isinstance(one, Optimizer) or symbol_of(one).origin.startswith(_OPTIMIZERS) for _, one in options
+    )
+
+
+_OPTIMIZERS = ("keras.optimizers.", "tensorflow.keras.optimizers.", "tensorflow_addons.optimizers.")
 
 
 def _is_of_keras(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> bool:

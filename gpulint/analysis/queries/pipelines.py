@@ -15,6 +15,7 @@ from gpulint.analysis.domain.values.datasets import EVALUATES, Dataset, Step
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.plan.events import DatasetConsumed, GradientTaken, LibraryCalled, ModelCalled, ModelFitted
 from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.queries.element_bytes import element_bytes
 from gpulint.analysis.queries.training_loops import are_few, is_rare, is_reached_with, training_loops, updates
 from gpulint.places import Site
 
@@ -225,11 +226,16 @@ def after_cache(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _only_batches(dataset: Dataset) -> bool:
-    """Whether a dataset only batches lines of files, or the elements of `tensorflow_datasets`, which prefetches by
-    itself."""
+    """Whether a dataset only batches lines of files, small examples in memory, or the elements of
+    `tensorflow_datasets`, which prefetches by itself."""
     is_cheap = dataset.source.startswith("tensorflow_datasets.") or dataset.source.endswith(".TextLineDataset")
+    if dataset.source.endswith((".from_tensors", ".from_tensor_slices")):
+        is_cheap = (element_bytes(dataset) or 0) <= SMALL
     return is_cheap and not any(step.name in _WORKS for step in dataset.steps)
 
+
+SMALL = 2**17
+"""Bytes of an example up to which a batch of examples in memory takes little time to copy."""
 
 _WORKS = frozenset({"apply", "filter", "flat_map", "interleave", "map", "scan"})
 """Transformations that compute something for each element."""

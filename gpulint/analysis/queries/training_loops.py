@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable
 
 from gpulint.analysis.domain.changing_numbers import is_changing
 from gpulint.analysis.domain.context import Loop, Where, callers
+from gpulint.analysis.domain.dataset_lengths import most_elements
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.lengths import count_of, most_items
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
-from gpulint.analysis.domain.values.base import Union, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.objects import Metric
@@ -210,18 +211,7 @@ def _length(iterable: Value) -> int | None:
         return None if of_one_batch else len(iterable.items)
     if type(iterable) is Unknown:
         return count_of(iterable.symbol)
-    if not isinstance(iterable, Dataset):
-        return None
-    length: int | None = None
-    for step in iterable.steps:
-        size = known(step.arguments.get({"take": "count", "batch": "batch_size"}.get(step.name, ""), 0))
-        if step.name == "take" and isinstance(size, int) and size >= 0:
-            length = size if length is None else min(length, size)
-        elif step.name == "batch" and length is not None and isinstance(size, int) and size > 0:
-            length = -(-length // size)
-        elif step.name in ("repeat", "unbatch", "flat_map", "interleave", "concatenate"):
-            length = None
-    return length
+    return most_elements(iterable) if isinstance(iterable, Dataset) else None
 
 
 def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:

@@ -17,10 +17,10 @@ class Items(Value):
     """A tuple, list, set, range, zip and so on.
 
     `items` are the elements if each is known; otherwise `element` represents all of them, and None means that nothing
-    is known. `state` holds both, so that lists can grow.
+    is known. `state` holds both, and the number of elements, so that lists can grow.
     """
 
-    __slots__ = ("around", "is_endless", "joined", "kind", "most", "over", "state", "symbol")
+    __slots__ = ("around", "is_endless", "joined", "kind", "over", "state", "symbol")
 
     is_plain = True
 
@@ -40,12 +40,10 @@ class Items(Value):
         """Loops around the site where it was created; None if they are unknown."""
         self.is_endless = False
         """Whether it is a generator that never ends."""
-        self.most: int | None = None
-        """Maximum number of elements, where they are not known one by one; None if it is unknown."""
         self.joined: tuple[Items, Items] | None = None
         """Operands of the `a + b` that created it."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
-        self.state: dict[Any, Any] = {"items": items, "element": element, CREATED: new_serial()}
+        self.state: dict[Any, Any] = {"items": items, "element": element, "grown": None, CREATED: new_serial()}
 
     @property
     def items(self) -> tuple[Value, ...] | None:
@@ -56,6 +54,22 @@ class Items(Value):
     def element(self) -> Value | None:
         element: Value | None = self.state["element"]
         return element
+
+    @property
+    def grown(self) -> frozenset[tuple[object, int]] | None:
+        """What added elements, each with their maximum number, where the elements are not known one by one; None if
+        their number is unknown."""
+        grown = self.state["grown"]
+        return grown if isinstance(grown, frozenset) else None
+
+    @property
+    def most(self) -> int | None:
+        """Maximum number of elements, where they are not known one by one; None if it is unknown."""
+        return sum(count for _, count in self.grown) if self.grown is not None else None
+
+    @most.setter
+    def most(self, count: int | None) -> None:
+        self.state["grown"] = frozenset({((), count)}) if count is not None else None
 
 
 class Mapping(Value):

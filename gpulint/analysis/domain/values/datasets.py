@@ -35,6 +35,7 @@ class Dataset(Value):
         "element",
         "gives_names",
         "inputs",
+        "length",
         "options",
         "site",
         "source",
@@ -66,6 +67,8 @@ class Dataset(Value):
         """Datasets that the source iterates over (`zip`)."""
         self.options = options
         """Settings of `tf.data.Options`, by dotted name, later ones last."""
+        self.length: int | None = None
+        """Maximum number of elements of the source, None if it is unknown."""
         self.work: GeneratorWork | None = None
         """Work of the Python generator that is the source."""
         self.gives_names = False
@@ -100,7 +103,7 @@ class Dataset(Value):
             self.inputs,
             self.options if options is None else options,
         )
-        changed.work, changed.gives_names = self.work, self.gives_names
+        changed.length, changed.work, changed.gives_names = self.length, self.work, self.gives_names
         return changed
 
 

@@ -59,6 +59,7 @@ class Tensor(Value):
         "from_data",
         "gradient",
         "layer",
+        "length",
         "masks",
         "of_weights",
         "on_host",
@@ -119,6 +120,8 @@ class Tensor(Value):
         """Whether it is a batch of one example."""
         self.layer = layer
         """Layer that outputs it, also by way of a softmax or sigmoid."""
+        self.length: int | None = None
+        """Number of slices along its first axis, where the program spells it out; None elsewhere."""
         self.squashed = False
         """Whether it is a softmax or sigmoid of what `layer` computes."""
         self.on_host = on_host

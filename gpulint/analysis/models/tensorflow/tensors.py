@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from gpulint.analysis.domain.dataset_lengths import created_rows
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
 from gpulint.analysis.domain.symbolic import ROWS, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
@@ -203,6 +204,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         masks=_masks(name, inputs),
         rows=_rows(name, fact, arguments),
     )
+    result.length = created_rows(name, arguments, fact.params)
     result.layer, result.squashed = _layer_behind(name, first)
     machine.emit(events.OpCalled(site, machine.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:

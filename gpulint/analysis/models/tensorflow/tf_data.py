@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.analysis.domain.context import Caller, Loop, Object
+from gpulint.analysis.domain.dataset_lengths import source_elements
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.traversal import leaves_on
@@ -121,8 +122,11 @@ def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
         given = flattened(machine.choose(value) for value in arguments.all())
         parts = tuple(value for value in flattened(given) if isinstance(value, Dataset))
         batch = next((part.batch for part in parts if part.batch is not None), None)
-        return Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
+        joined = Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
+        joined.length = source_elements(name, arguments, parts)
+        return joined
     made = Dataset(site, name, arguments=arguments)
+    made.length = source_elements(name, arguments)
     if name.endswith(".from_generator"):
         work = generator_sources.run_generator(machine, arguments, site)
         made.work = work
