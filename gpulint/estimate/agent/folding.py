@@ -78,11 +78,8 @@ def _value(operation: Any, node: Any, known: Mapping[str, int]) -> object | None
         return None
     if operation.type == "Const":
         value = node.attr["value"].tensor
-        return (
-            str(operation.name)
-            if value.ByteSize() > _MOST_COMPARED
-            else bytes(value.SerializeToString(deterministic=True))
-        )
+        is_compared = value.ByteSize() <= _MOST_COMPARED
+        return bytes(value.SerializeToString(deterministic=True)) if is_compared else str(operation.name)
     if operation.type == "Shape" and operation.inputs[0].shape.is_fully_defined():
         return tuple(operation.inputs[0].shape.as_list())
     given = [known.get(tensor.op.name) for tensor in operation.inputs]
