@@ -86,6 +86,7 @@ class Checking:
         from gpulint.linting.selection import Catalogue, Selection
 
         catalogue = Catalogue.load(self._rules)
+        Selection(Catalogue(catalogue.pack, catalogue.is_complete), self.finder.asked)  # names the option in an error
         Selection(catalogue, self.settings)
         return catalogue
 

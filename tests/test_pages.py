@@ -17,6 +17,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from gpulint.cli.config import EXAMPLES, example
 from gpulint.cli.main import COMMANDS, main
 from gpulint.linting import pack
 from gpulint.linting.finding import Severity
@@ -27,7 +28,6 @@ from gpulint.probe.verdicts import VERDICTS
 from gpulint.settings import OPTIONS, Settings, apply
 from scripts.pages.__main__ import write
 from scripts.pages.gathered import gathered
-from scripts.pages.settings import EXAMPLES, example
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 import click
@@ -17,7 +19,7 @@ from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import F, UserError
 from gpulint.cli.writable import WritableFiles
-from gpulint.discovery import MissingPath, discover
+from gpulint.discovery import MissingPath, discover, files_below
 from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.pack import PackError
 from gpulint.linting.portions import processors
@@ -37,6 +39,7 @@ from gpulint.sources.writing import NotWritten, write_output
 
 if TYPE_CHECKING:
     from gpulint.fixing.rounds import Fixed
+    from gpulint.linting.engine import Checker
 
 
 class _Check(Grouped):
@@ -222,12 +225,12 @@ def command(
                 checked = check(files, {})
             outcome = written
             gates = Gates.of(choices, settings)  # the changes since a revision now include the fixes
-    result = _passed(gates, checked, files)
+    result = _passed(gates, checked, files, check)
     if settings.fix_only:
         result = replace(result, findings=[one for one in result.findings if one.code == SYNTAX_ERROR])
     if not given and gates.ignore(result, checked.texts, finder, writable):
         checked = check(files, {})
-        result = _passed(gates, checked, files)
+        result = _passed(gates, checked, files, check)
     status = _status(result, max_warnings if max_warnings is not None else settings.max_warnings, exit_zero)
     if exit_non_zero_on_fix and outcome is not None and outcome.after:
         status = status or 1
@@ -354,8 +357,33 @@ def _names_no_rule(check: Checking) -> bool:
     return False
 
 
-def _passed(gates: Gates, checked: Checked, files: Sequence[str]) -> CheckResult:
-    return gates.passed(checked.result, files, checked.texts.in_file)
+def _passed(gates: Gates, checked: Checked, files: Sequence[str], check: Checking) -> CheckResult:
+    return gates.passed(checked.result, files, checked.texts.in_file, _OtherImporters(check, files, gates.folder))
+
+
+class _OtherImporters:
+    """Whether a file is imported by one of a folder that is not among the checked ones."""
+
+    def __init__(self, check: Checking, checked: Sequence[str], folder: str) -> None:
+        self._check = check
+        self._checked = set(map(os.path.abspath, checked))
+        self._folder = folder
+
+    def __call__(self, path: str) -> bool:
+        """Raises SettingsError."""
+        return bool(self._others) and not self._checked.issuperset(
+            self._checker.importers(os.path.abspath(path), self._checked | self._others)
+        )
+
+    @cached_property
+    def _others(self) -> set[str]:
+        return set(map(os.path.abspath, files_below(self._folder, self._check.finder))) - self._checked
+
+    @cached_property
+    def _checker(self) -> Checker:
+        from gpulint.linting.engine import Checker
+
+        return Checker(self._check.finder, self._check.catalogue, edits=False)
 
 
 def _overrides(choices: dict[str, Any]) -> dict[str, Any]:

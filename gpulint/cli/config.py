@@ -26,6 +26,31 @@ SCHEMAS = {
 }
 """The function that returns the schema of each format of `check`, and of each other command's JSON."""
 
+EXAMPLES = {
+    "exclude": '["build", "notebooks/old"]',
+    "extend-exclude": '["third_party", "*_pb2.py"]',
+    "extension": '{ md = "markdown" }',
+    "rule-paths": '["lint"]',
+    "target-tensorflow": '"2.16"',
+    "required-version": '">=0.1"',
+    "output-format": '"concise"',
+    "baseline": '"gpulint-baseline.json"',
+    "max-warnings": "10",
+    "lint.select": '["GPU1", "GPU2", "sequential-input"]',
+    "lint.ignore": '["GPU101"]',
+    "lint.extend-select": '["GPU002"]',
+    "lint.per-file-ignores": '{ "benchmarks/*" = ["GPU101"] }',
+    "lint.fixable": '["GPU4"]',
+    "lint.unfixable": '["GPU901"]',
+    "lint.severity": '{ GPU101 = "error", retrace-risk = "off" }',
+    "probe.expect": '["ops.on_gpu >= 90%", "traces.max <= 3"]',
+    "probe.level": '{ retrace = "off" }',
+    "probe.timeout": "600",
+    "probe.steps": "20",
+    "probe.without-gpu": '"skip"',
+}
+"""Values that show more than the default does."""
+
 
 @click.command("config")
 @click.argument("key", required=False, shell_complete=completing.setting)
@@ -54,7 +79,10 @@ def command(key: str | None, schema: str | None) -> None:
     for option in OPTIONS:
         if key in (option.full, option.key):
             default = written(option, Settings())
-            click.echo(f"{option.full}\n\n{meaning(option)}\n\nType: {option.kind}\nDefault: {default}")
+            shown = f"{option.full}\n\n{meaning(option)}\n\nType: {option.kind}\nDefault: {default}"
+            click.echo(
+                f"{shown}\nExample, in a pyproject.toml:\n\n{example(option)}" if option.full in EXAMPLES else shown
+            )
             return
     near = difflib.get_close_matches(key, [option.full for option in OPTIONS], 1)
     raise UserError(f"there is no setting `{key}`" + (f"; did you mean `{near[0]}`?" if near else ""))
@@ -65,3 +93,9 @@ def meaning(option: Option) -> str:
     if option.kind == "format":
         return f"{option.help} One of {', '.join(formats.NAMES)}."
     return option.help
+
+
+def example(option: Option) -> str:
+    """A setting as it is written in a pyproject.toml."""
+    table = f"tool.gpulint.{option.table}" if option.table else "tool.gpulint"
+    return f"[{table}]\n{option.key} = {EXAMPLES.get(option.full) or written(option, Settings())}"

@@ -6,6 +6,7 @@ import sys
 from difflib import get_close_matches
 
 import click
+import psutil  # noqa: F401  (ends a child that hangs: if it is missing, say so before one is started)
 
 from gpulint.cli import options
 from gpulint.cli.options import UserError

@@ -18,4 +18,4 @@ def install(extra: str) -> str:
         for one in needed
         if one.marker is not None and one.marker.evaluate({"extra": extra}) and not one.marker.evaluate({"extra": ""})
     ]
-    return f"pip install {' '.join(names)}" if names else f"pip install 'gpulint[{extra}]'"
+    return f"pip install {' '.join(names)}" if names else f'pip install "gpulint[{extra}]"'

@@ -7,7 +7,7 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 
@@ -18,7 +18,7 @@ from gpulint.cli.writable import WritableFiles
 from gpulint.fixing.difference import difference
 from gpulint.fixing.rounds import Fixed
 from gpulint.linting.own_codes import SYNTAX_ERROR
-from gpulint.output.escapes import printable_block
+from gpulint.output.escapes import printable, printable_block
 from gpulint.output.summary import number
 from gpulint.output.view import place
 from gpulint.sources.writing import NotWritten
@@ -34,9 +34,19 @@ def show(outcome: Fixed) -> int:
     unreadable = [one for one in outcome.checked.result.findings if one.code == SYNTAX_ERROR]
     for one in unreadable:
         say(f"{place(one.span)}: {one.message}")
+    for line in _refusals(outcome):
+        click.echo(line, err=True)
     count = len(outcome.fixed)
     click.echo(f"Would fix {number(count, 'finding')}." if count else "Nothing to fix.", err=True)
     return 1 if outcome.after or unreadable else 0
+
+
+def _refusals(outcome: Fixed) -> Iterator[str]:
+    """A line for each rule and reason for which the fixes of findings cannot be written."""
+    refused = Counter((one.code, one.no_fix) for one in outcome.checked.result.findings if one.no_fix)
+    for (code, reason), count in sorted(refused.items()):
+        have = "has" if count == 1 else "have"
+        yield f"{number(count, 'finding')} of {code} {have} no fix, because {printable(reason)}"
 
 
 def enumerate_fixed(outcome: Fixed) -> None:

@@ -91,14 +91,21 @@ class Gates:
         counting = {one.fingerprint for one in findings}
         return lambda finding: finding.fingerprint in counting
 
-    def passed(self, result: CheckResult, checked: Collection[str], in_file: Callable[[Span], Span]) -> CheckResult:
+    def passed(
+        self,
+        result: CheckResult,
+        checked: Collection[str],
+        in_file: Callable[[Span], Span],
+        has_other_importers: Callable[[str], bool],
+    ) -> CheckResult:
         """The result with only the findings that are reported; `in_file` converts a span in a cell to rows of the file.
+        `has_other_importers` tells whether a file is imported by one that was not checked.
 
         Raises UserError.
         """
         findings, known = result.findings, 0
         if self.baseline is not None:
-            findings = self._without_known(self.baseline, findings, checked)
+            findings = self._without_known(self.baseline, findings, checked, has_other_importers)
             known = len(result.findings) - len(findings)
         if self.changes is not None:
             findings = [one for one in findings if _is_new(one, self.changes, in_file)]
@@ -110,17 +117,23 @@ class Gates:
             return ()
         return set(result.findings).difference(_read(self.baseline).fresh(result.findings))
 
-    def _without_known(self, file: str, findings: list[Finding], checked: Collection[str]) -> list[Finding]:
+    def _without_known(
+        self,
+        file: str,
+        findings: list[Finding],
+        checked: Collection[str],
+        has_other_importers: Callable[[str], bool],
+    ) -> list[Finding]:
         """The findings that are not in the baseline, which is renewed or pruned if the user wants that. Raises
         UserError."""
         from gpulint.linting.baseline import Baseline, rendered
         from gpulint.sources.writing import NotWritten, replace_file
 
         known = Baseline(file) if self.write and not os.path.exists(file) else _read(file)
-        stale = known.stale(findings, checked)
+        stale = known.stale(findings, checked, has_other_importers)
         changed = known
         if self.write:
-            changed = known.renewed(findings, checked)
+            changed = known.renewed(findings, stale)
         elif self.prune:
             changed = known.without(stale)
         elif stale:

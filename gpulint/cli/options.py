@@ -47,7 +47,7 @@ def configuration(function: F) -> F:
     for option in (
         click.option("--target-tensorflow", metavar="X.Y", help="TensorFlow release that the program runs on."),
         click.option("--trust", is_flag=True, help="Trust the configuration: load its rules and raise its limits."),
-        click.option("--isolated", is_flag=True, help="Read no configuration file."),
+        click.option("--isolated", is_flag=True, help="Read no configuration file, and load no rules of packages."),
         click.option(
             "--config",
             "configs",

@@ -47,6 +47,8 @@ def command(
     if rule is None:
         near = catalogue.nearest(word)
         hint = f"; did you mean `{near}`?" if near else ""
+        if (beginning := [one.code for one in catalogue.pack if one.code.startswith(word.upper())]) and not withheld:
+            hint = f"; with this prefix there are {', '.join(beginning)}"
         raise UserError(f"there is no rule `{word}`{withheld or hint}")
     click.echo(json_text(_data(rule)) if output_format == "json" else printable_block(page(rule)))
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from gpulint.doctor import queries
 from gpulint.doctor.answer import Answer, Ended
-from gpulint.probe.launch.process_tree import ProcessTree
 
 _LOG = 1 << 20
 """Bytes of standard error that are kept, half from each end."""
@@ -60,6 +59,8 @@ def _run(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
+        from gpulint.probe.launch.process_tree import ProcessTree  # needs psutil, which `check --python` does without
+
         ProcessTree(process.pid).kill()
         try:
             process.wait(_REAP)

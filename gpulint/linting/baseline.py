@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,29 +46,33 @@ class Baseline:
         known = {one.fingerprint for one in self.entries}
         return [one for one in findings if one.code == SYNTAX_ERROR or one.fingerprint not in known]
 
-    def stale(self, findings: Iterable[Finding], checked: Collection[str]) -> list[Entry]:
-        """Entries that are no longer found: of checked files, and of files that no longer exist."""
+    def stale(
+        self, findings: Iterable[Finding], checked: Collection[str], has_other_importers: Callable[[str], bool]
+    ) -> list[Entry]:
+        """Entries that are no longer found: of checked files, and of files that no longer exist.
+
+        A file with an importer that was not checked keeps its entries: what that file does with it can cause them.
+        """
         found = {one.fingerprint for one in findings}
-        looked_at = {self._named(path) for path in checked}
+        unfound = [one for one in self.entries if one.fingerprint not in found]
+        named = {self._named(path): path for path in checked}
+        decided = {one.path for one in unfound if one.path in named and not has_other_importers(named[one.path])}
         return sorted(
-            one
-            for one in self.entries
-            if one.fingerprint not in found
-            and (one.path in looked_at or not os.path.exists(os.path.join(self._directory, one.path)))
+            one for one in unfound if one.path in decided or not os.path.exists(os.path.join(self._directory, one.path))
         )
 
     def without(self, entries: Iterable[Entry]) -> Baseline:
         return Baseline(self.file, self.entries.difference(entries))
 
-    def renewed(self, findings: Sequence[Finding], checked: Collection[str]) -> Baseline:
-        """The baseline with exactly these findings for the checked files, and all entries of other files."""
-        looked_at = {self._named(path) for path in checked}
+    def renewed(self, findings: Sequence[Finding], stale: Iterable[Entry]) -> Baseline:
+        """The baseline with these findings, and without the stale entries."""
         found = {
-            Entry(self._named(one.span.path), one.code, one.context, one.fingerprint)
+            one.fingerprint: Entry(self._named(one.span.path), one.code, one.context, one.fingerprint)
             for one in findings
             if one.code != SYNTAX_ERROR
         }
-        return Baseline(self.file, frozenset({one for one in self.entries if one.path not in looked_at} | found))
+        kept = self.entries.difference(stale)
+        return Baseline(self.file, frozenset({one for one in kept if one.fingerprint not in found} | {*found.values()}))
 
     @property
     def _directory(self) -> str:

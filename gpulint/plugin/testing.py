@@ -40,9 +40,11 @@ def reports(rule: type[Rule], program: str, target: str = "") -> list[Finding]:
     raises, or if the program does not parse.
     """
     _, result = _checked(rule, textwrap.dedent(program), target)
-    assert not result.errors, "\n".join(trace for _, trace in result.errors)
+    if result.errors:  # no `assert`: pytest would add the whole result to the message
+        raise AssertionError("\n".join(trace for _, trace in result.errors))
     for one in result.findings:
-        assert one.code == rule.code, f"row {one.span.row}: {one.message}"
+        if one.code != rule.code:
+            raise AssertionError(f"row {one.span.row}: {one.message}")
     return result.findings
 
 

@@ -75,7 +75,7 @@ class Draft:
     def node(self, site: Site) -> ir.Node:
         """The node at a site. Raises Refused if it is in another file."""
         if site.path != self.path:
-            raise Refused("it is in another file")
+            raise Refused("it depends on code in another file")
         return self._nodes[site.node]
 
     def typed(self, site: Site, kind: type[N]) -> N:

@@ -72,8 +72,8 @@ class SettingsFinder:
 
     @property
     def asked(self) -> Settings:
-        """The user's own tables over the defaults. Raises SettingsError."""
-        return reduce(override, self._overrides, Settings(source="command line"))
+        """The options over the defaults. Raises SettingsError."""
+        return reduce(override, self._overrides, Settings())
 
     def of_directory(self, directory: str) -> Settings:
         """Raises SettingsError."""

@@ -64,8 +64,8 @@ def _spelled(node: ast.expr, known: dict[str, str | None]) -> str | None:
     if name in ("getcwd", "cwd"):
         return "."
     if name == "join" and given:
-        parts = [one for one in given if one is not None]
-        return os.path.join(*parts) if len(parts) == len(given) and sum(map(len, parts)) <= _MAX_PATH else None
+        folders = [one for one in given if one is not None]
+        return os.path.join(*folders) if len(folders) == len(given) and sum(map(len, folders)) <= _MAX_PATH else None
     if name == "dirname" and given:
         return _above(given[0])
     if name in _SAME:

@@ -39,6 +39,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("check", "--extension", "md", "."),
         ("check", "--fix", "--unsafe-fixes"),
+        ("check", "--python", sys.executable),
         ("plan", "."),
         ("rule", "--all"),
         ("config", "--schema", "gpulint.toml"),

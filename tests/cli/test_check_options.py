@@ -83,6 +83,11 @@ def test_an_unknown_rule_in_the_settings_is_reported_with_its_row(project: Path)
     assert "pyproject.toml:3: lint.extend-select: there is no rule `GPU0O2`; did you mean" in check().stderr
 
 
+def test_an_unknown_rule_of_an_option_is_no_fault_of_the_file(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.gpulint.lint]\nignore = ["GPU201"]\n')
+    assert check("--select", "GPU0O2").stderr.startswith("gpulint: --select: there is no rule `GPU0O2`; did you mean")
+
+
 def test_fix_only_fixes_and_reports_nothing_else(project: Path) -> None:
     (project / "number.py").write_text(NUMBER)
     done = check("--fix-only")
@@ -148,6 +153,12 @@ def test_wrong_values_are_refused(arguments: list[str], message: str) -> None:
 )
 def test_the_nearest_rule_is_suggested(word: str, near: str) -> None:
     assert f"there is no rule `{word}`; did you mean `{near}`?" in CliRunner().invoke(main, ["rule", word]).stderr
+
+
+def test_the_rules_with_a_prefix_are_named() -> None:
+    done = CliRunner().invoke(main, ["rule", "gpu00"])
+    assert done.exit_code == 2
+    assert done.stderr.endswith("there is no rule `gpu00`; with this prefix there are GPU001, GPU002, GPU003, GPU006\n")
 
 
 def test_a_release_newer_than_the_newest_known_is_reported_once() -> None:

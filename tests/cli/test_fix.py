@@ -71,6 +71,13 @@ def test_a_diff_with_nothing_to_fix_exits_with_0(project: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
 
 
+def test_a_diff_says_why_a_fix_cannot_be_written(project: Path) -> None:
+    (project / "pinned.py").write_text(PINNED.replace('"/gpu:0"):', '"/gpu:0"):  # the second card'))
+    done = check("--diff", "--unsafe-fixes", "pinned.py")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "1 finding of GPU101 has no fix, because a comment would be lost\nNothing to fix.\n"
+
+
 @pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
 def test_a_diff_can_be_applied_with_patch(project: Path) -> None:
     (project / "pinned.py").write_bytes(PINNED.rstrip("\n").replace("x = ", "x = 1\n    x = ").encode())

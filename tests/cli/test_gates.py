@@ -121,6 +121,28 @@ def test_writing_for_some_files_keeps_what_is_known_of_others(project: Path) -> 
     assert len(json.loads((project / "known.json").read_text())["findings"]) == 2
 
 
+def test_what_an_importer_causes_is_not_stale_in_a_run_without_it(project: Path) -> None:
+    (project / "pinned.py").unlink()
+    (project / "build.py").write_text(
+        "import tensorflow as tf\n\n\ndef build():\n    return tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    )
+    (project / "nets.py").write_text("from build import build\n\n\ndef net():\n    return build()\n")
+    train = "import tensorflow as tf\nfrom nets import net\n\nstrategy = tf.distribute.MirroredStrategy()\n"
+    scope = "with strategy.scope():\n    model.compile(loss='mse')\n"
+    (project / "train.py").write_text(f"{train}model = net()\n{scope}")
+    named = ("--baseline", "known.json")
+    assert "1 added" in check(*named, "--write-baseline").stderr
+    before = (project / "known.json").read_text()
+    for option in (("--prune-baseline",), ("--write-baseline",), ()):
+        for path in ("nets.py", "build.py", "train.py"):
+            result = check(*named, *option, path)
+            assert result.exit_code == 0 and "stale" not in result.stderr
+    assert (project / "known.json").read_text() == before
+    (project / "train.py").write_text(train + scope.replace("    model", "    model = net()\n    model"))
+    assert "1 stale entry" in check(*named).stderr
+    assert "1 stale entry" in check(*named, *map(str, project.glob("*.py"))).stderr
+
+
 def test_a_file_that_does_not_parse_is_never_known(project: Path) -> None:
     (project / "pinned.py").write_text("import tensorflow\nx = (\n")
     assert check("--baseline", "known.json", "--write-baseline").exit_code == 1

@@ -47,9 +47,10 @@ class Object(Value):
 class Strategy(Object):
     """A `tf.distribute.Strategy`.
 
-    `kind` is a kind of the knowledge table. `devices` are the literal device strings passed to it, or None if they are
-    unknown or left to TensorFlow. `alone`: the program makes only one GPU visible or passes one device, so that there
-    is one replica.
+    `kind` is "mirrored", "multi_worker", "central_storage", "parameter_server", "tpu", "one_device" or "default" (the
+    result of `get_strategy` outside of every scope). `devices` are the literal device strings passed to it, or None if
+    they are unknown or left to TensorFlow. `alone`: the program makes only one GPU visible or passes one device, so
+    that there is one replica.
     """
 
     __slots__ = ("alone", "devices", "kind")

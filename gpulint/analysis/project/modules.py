@@ -317,7 +317,9 @@ class Project:
             if os.path.basename(around) in used:
                 return True
             folder = around
-        return False
+        top = f"{os.path.basename(around)}."  # without an `__init__.py` it is a package if its modules are used
+        inner = {one.module.removeprefix(top) for one in outline.imports if one.module.startswith(top)}
+        return any(self.finder.look(f".{module}", around) is not None for module in sorted(inner))
 
     def _added_folders(self, importer: str, outline: Outline) -> tuple[str, ...]:
         """Folders that a file, or a module that it imports, adds to `sys.path`."""
