@@ -14,8 +14,8 @@ import click
 from gpulint.cli import options, sizes
 from gpulint.cli.comparing import FORMATS as COMPARED
 from gpulint.cli.comparing import comparison_of, damaged, page_of, rendered
-from gpulint.cli.estimate import Wanted, named_cards
-from gpulint.cli.estimate import report as estimate
+from gpulint.cli.estimating import Wanted, named_cards
+from gpulint.cli.estimating import report as estimate
 from gpulint.cli.extras import install
 from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import UserError

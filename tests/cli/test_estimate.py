@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from gpulint.cli.estimate import command, why
+from gpulint.cli.estimate import command
+from gpulint.cli.estimating import why
 from gpulint.cli.probe import command as probe
 from gpulint.estimate.report.schema import of_estimate
 from gpulint.estimate.tracing import NotTraced
