@@ -52,7 +52,8 @@ class Checking:
 
     `settings` are those of the working directory, which name the rules; `installed` says whether installed packs are
     used. `given` are contents that are not on disk. `cache_directory` is "" for the one in the settings, None for no
-    cache. With `edits` the fixes of findings have their edits.
+    cache. With `edits` the fixes of findings have their edits. `progress` is told how many files were
+    analysed, and how many there are.
     """
 
     finder: SettingsFinder
@@ -62,6 +63,7 @@ class Checking:
     jobs: int = 1
     cache_directory: str | None = None
     edits: bool = True
+    progress: Callable[[int, int], None] = lambda done, total: None
 
     def __call__(self, paths: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
         """Raises SettingsError and PackError."""
@@ -76,9 +78,12 @@ class Checking:
         processes = 1 if known or is_small(paths) else self.jobs
         workers = None
         if FORKS or processes > 1:
-            workers = Workers(processes, self.finder, catalogue, self._rules, self.edits)
+            workers = Workers(processes, self.finder, catalogue, self._rules, self.edits, progress=self.progress)
         checker = Checker(self.finder, catalogue, edits=self.edits)
-        return Checked(checker.check(paths, known, workers, memory), checker.files)
+        try:
+            return Checked(checker.check(paths, known, workers, memory), checker.files)
+        finally:
+            self.progress(len(paths), len(paths))
 
     @cached_property
     def catalogue(self) -> Catalogue:

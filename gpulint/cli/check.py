@@ -18,6 +18,7 @@ from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import F, UserError
+from gpulint.cli.progress import Progress, is_terminal, silent
 from gpulint.cli.writable import WritableFiles
 from gpulint.discovery import MissingPath, discover, files_below
 from gpulint.linting.own_codes import SYNTAX_ERROR
@@ -184,7 +185,8 @@ def command(
     with _errors_in_one_line():
         given = {stdin_filename or "-": _standard_input(settings)} if "-" in paths else {}
         edits = diff or is_fixing or carries_edits(form)
-        check = Checking(finder, settings, not isolated, given, jobs, None if no_cache else cache_dir, edits)
+        progress = silent if quiet or not is_terminal(sys.stderr) else Progress(sys.stderr)
+        check = Checking(finder, settings, not isolated, given, jobs, None if no_cache else cache_dir, edits, progress)
         failed = 2 if settings.withheld is not None and _names_no_rule(check) else 0
         files = list(given) or discover(paths or (".",), finder)
         if show_files or show_settings:

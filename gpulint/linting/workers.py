@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
@@ -61,6 +61,10 @@ def is_small(paths: Iterable[str]) -> bool:
     return sum(map(bytes_of, paths)) < SMALL_RUN
 
 
+Progress = Callable[[int, int], None]
+"""Is told again and again how many files were analysed, and how many there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workers:
     """Processes that analyse the portions of a run: an `Examine` for `Checker.check`."""
@@ -72,6 +76,7 @@ class Workers:
     edits: bool = True
     forks: bool = field(default_factory=lambda: FORKS)
     """Whether to fork this process, or to start a new Python."""
+    progress: Progress = lambda done, total: None
 
     def __call__(
         self, portions: Sequence[tuple[str, ...]], shown: Collection[str], given: Mapping[str, bytes]
@@ -82,7 +87,7 @@ class Workers:
         task = Task((), self.finder, self.rules, frozenset(shown), dict(given), self.edits)
         if self.forks or STARTS_SAFELY:
             try:
-                return _Run(self.jobs, task, limits, portions, self.forks).result()
+                return _Run(self.jobs, task, limits, portions, self.forks, self.progress).result()
             except _CannotStart:
                 pass
         return examine(replace(task, paths=tuple(path for portion in portions for path in portion)))
@@ -121,6 +126,7 @@ class _Run:
     limits: Limits
     portions: Sequence[tuple[str, ...]]
     forks: bool
+    progress: Progress
     workers: list[_Worker] = field(default_factory=list)
     pending: list[_Job] = field(default_factory=list)
     trials: dict[int, set[str]] = field(default_factory=dict)
@@ -137,12 +143,19 @@ class _Run:
                 while self.pending and len(self.workers) < self.jobs:
                     self.workers.append(self._started(self.pending.pop()))
                 self._listen()
+                self.progress(self._finished(), sum(map(len, self.portions)))
         finally:
             for worker in self.workers:
                 worker.process.kill()
                 worker.process.join()
         lost = [Examined(path, lost=reason) for path, reason in sorted(self.lost.items())]
         return [*(part for portion in range(len(self.portions)) for part in self.done[portion]), *lost]
+
+    def _finished(self) -> int:
+        """Number of files that were analysed."""
+        begun = [(worker.at, self.portions[worker.job.portion]) for worker in self.workers if not worker.job.alone]
+        here = sum(portion.index(path) for path, portion in begun if path in portion)
+        return here + sum(len(self.portions[portion]) for portion in self.done)
 
     def _started(self, job: _Job) -> _Worker:
         """A process that does one job, then waits for another."""
