@@ -342,7 +342,7 @@ def _decorated(place: Site, *several: events.Event) -> str:
     """Help for a step that is a function already: its name, as in the calls that lead to the events."""
     ways = (caller for event in several for caller in callers(event.where.caller))
     name = next((caller.function for caller in ways if caller.definition == place), "")
-    return f"decorate `{name}` with `@tf.function`, and pass its data as tensors" if name else ""
+    return f"decorate `{name}` with `@tf.function`, and pass its data as tensor arguments" if name else ""
 
 
 def _is_eager(where: Where) -> bool:
