@@ -117,7 +117,7 @@ def test_a_container_is_named(tmp_path: Path) -> None:
     ("program", "cure"),
     [
         (EAGER, "decorate `learn` with `@tf.function`, and pass its data as tensor arguments"),
-        (IN_LOOP, "move the step into a function decorated with `@tf.function`"),
+        (IN_LOOP, "move the step, from the loss to the update, into a function decorated with `@tf.function`"),
     ],
 )
 def test_a_step_that_is_a_function_is_decorated(program: str, cure: str, tmp_path: Path) -> None:
