@@ -89,7 +89,7 @@ class IgnoredByOptimizer(Rule):
                         method.definition_site,
                         f"`{name}` of this optimizer is never called",
                         why="your update rule never runs: Keras 3 calls the inherited `update_step` instead",
-                        instead="define `update_step(self, gradient, variable, learning_rate)`",
+                        instead="define `update_step(self, gradient, variable, learning_rate)` in its place",
                     )
                     break
 

@@ -70,7 +70,7 @@ class CudnnDisabled(Rule):
                     f"`{name}={_shown(losing[0])}` prevents the layer from using the cuDNN kernel",
                     instead=KEEP[name],
                     confidence=confidence(event.where),
-                    related=((origin, "it is set here"),) if origin is not None and is_elsewhere else (),
+                    related=((origin, "the value is set here"),) if origin is not None and is_elsewhere else (),
                 )
                 return
 

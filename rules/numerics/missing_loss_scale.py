@@ -81,8 +81,8 @@ class MissingLossScale(Rule):
     any_of_names = POLICY_WORDS
     why = "small gradients become zero in float16, which can stall training"
     instead = (
-        "wrap the optimizer in a `LossScaleOptimizer`; inside the tape, `scaled = optimizer.scale_loss(loss)`, then "
-        "`tape.gradient(scaled, …)`"
+        "wrap the optimizer in a `LossScaleOptimizer`, compute `scaled = optimizer.scale_loss(loss)` inside the tape, "
+        "and take the gradient of `scaled`: `apply_gradients` divides by the scale"
     )
 
     def _applied(self) -> dict[Site, bool]:

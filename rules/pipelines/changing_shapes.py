@@ -103,7 +103,7 @@ class ChangingShapes(Rule):
                             happens_at=fitted.site,
                             related=(
                                 (compiled[0].site, "Keras compiles the model with XLA on a GPU, by default"),
-                                (fitted.site, "training reads it here"),
+                                (fitted.site, "training reads the pipeline here"),
                             ),
                         )
 

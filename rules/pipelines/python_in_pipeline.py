@@ -99,7 +99,7 @@ class PythonInPipeline(Rule):
                             instead=_YIELD_BATCHES,
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((for_samples, "this runs for every sample"), read),
+                            related=((for_samples, "this line runs for every sample"), read),
                         )
                 for step in fresh:
                     slow = ("python",) if pipelines.goes_over_batches(one.steps, step) else ("array", "python")
@@ -111,7 +111,7 @@ class PythonInPipeline(Rule):
                             instead=f"{self.instead}; {_PARALLEL}",
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((step.site, "this transformation calls it"), read),
+                            related=((step.site, "this transformation calls the function"), read),
                             supersedes=(step.site,),
                         )
 

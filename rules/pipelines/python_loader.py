@@ -136,14 +136,14 @@ def _of_loader(loader: values.Instance, plan: Plan) -> tuple[str, str]:
 def _report(
     site: Site, message: str, instead: str, fitted: events.ModelFitted, read: events.Event | None = None
 ) -> Report:
-    related = ((fitted.site, "training reads it here"),)
+    related = ((fitted.site, "training reads the samples here"),)
     return Report(
         site,
         message,
         instead=instead,
         confidence=confidence(fitted.where),
         happens_at=fitted.site,
-        related=(*(((read.site, "this runs for every sample"),) if read is not None else ()), *related),
+        related=(*(((read.site, "this line runs for every sample"),) if read is not None else ()), *related),
     )
 
 

@@ -122,7 +122,11 @@ def _sequential_steps(plan: Plan) -> Iterator[Report]:
                         happens_at=event.site,
                         fix=_parallel(step, plan),
                         related=(
-                            *([(effect.site, "this makes it stateful")] if effect is not None else []),
+                            *(
+                                [(effect.site, "this operation makes the function stateful")]
+                                if effect is not None
+                                else []
+                            ),
                             pipelines.reader(event),
                         ),
                     )
@@ -139,7 +143,7 @@ def _without_prefetch(plan: Plan) -> Iterator[Report]:
                 cost="up to 2× slower",
                 confidence=confidence(event.where),
                 happens_at=event.site,
-                related=((event.site, "training reads it here"),),
+                related=((event.site, "training reads the pipeline here"),),
                 fix=safe(
                     "Add `.prefetch(tf.data.AUTOTUNE)`", calls.appended, last, ".prefetch(tensorflow.data.AUTOTUNE)"
                 ),

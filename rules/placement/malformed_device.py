@@ -67,7 +67,7 @@ class MalformedDevice(Rule):
             f"`{event.text}` is not a device name",
             instead=f"write `{meant}`" if meant else "",
             confidence=confidence(event.where),
-            related=((event.call, "TensorFlow parses it here"),) if event.call != event.site else (),
+            related=((event.call, "TensorFlow parses the name here"),) if event.call != event.site else (),
             supersedes=(event.call,),
             fix=safe(f"Replace it with `{meant}`", _rewritten, event.site, event.call, meant) if meant else None,
         )

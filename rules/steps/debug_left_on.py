@@ -84,7 +84,7 @@ class DebugLeftOn(Rule):
         }
     )
     why = "nothing is compiled: Python dispatches every operation one by one, and the GPU sits idle between them"
-    instead = "remove it, or put it behind a debug flag"
+    instead = "remove the call, or put it behind a debug flag"
     cost = "4 to 10× slower for small models"
 
     def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
@@ -113,7 +113,7 @@ class DebugLeftOn(Rule):
                 instead=STOP if ".profiler." in event.name else "",
                 confidence=confidence(event.where),
                 fix=unsafe(
-                    f"Remove the call: you get no {OUTPUTS.get(event.name, 'output')}",
+                    f"Remove the call: there is no {OUTPUTS.get(event.name, 'output')} any more",
                     statements.without_statement,
                     event.site,
                 ),

@@ -104,7 +104,7 @@ class EagerTrainStep(Rule):
     any_of_names = frozenset({"GradientTape", ".minimize"})
     yields_to = ("GPU502",)
     why = "Python dispatches the operations of the step one by one, and the GPU sits idle between them"
-    instead = "move the step into a function decorated with `@tf.function`"
+    instead = "move the step, from the loss to the update, into a function decorated with `@tf.function`"
     cost = "5 to 37× slower for small models"
 
     def __init__(self) -> None:
@@ -342,7 +342,7 @@ def _decorated(place: Site, *several: events.Event) -> str:
     """Help for a step that is a function already: its name, as in the calls that lead to the events."""
     ways = (caller for event in several for caller in callers(event.where.caller))
     name = next((caller.function for caller in ways if caller.definition == place), "")
-    return f"decorate `{name}` with `@tf.function`, and pass its data as tensors" if name else ""
+    return f"decorate `{name}` with `@tf.function`, and pass its data as tensor arguments" if name else ""
 
 
 def _is_eager(where: Where) -> bool:

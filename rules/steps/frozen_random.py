@@ -65,10 +65,10 @@ class FrozenRandom(Rule):
         | {"uniform"},
         frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),
     )
-    why = "the number is drawn while TensorFlow traces the function: every call of the function uses that same number"
+    why = "every later call of the function uses the same number"
     instead = (
-        "draw it with `tf.random` or pass it to the function as a tensor; "
-        "`tf.numpy_function` runs what has to stay Python in every call"
+        "draw the number before the call and pass it as a tensor, draw it with `tf.random`, or wrap the Python code in "
+        "`tf.numpy_function`"
     )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -93,7 +93,7 @@ class FrozenRandom(Rule):
             traced = context.mapped or context.traced
             yield Report(
                 event.site,
-                f"`{event.name.replace('numpy.', 'np.', 1)}` is called in a traced function",
+                f"`{event.name.replace('numpy.', 'np.', 1)}` draws only once, while the function around it is traced",
                 confidence=confidence(event.where),
                 related=(
                     *(((traced, "the function is traced here"),) if traced is not None else ()),

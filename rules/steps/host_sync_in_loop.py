@@ -168,7 +168,7 @@ class HostSyncInLoop(Rule):
                 instead = f"use {_COMPARE[first.how]}, which runs on the device{then}"
             yield Report(
                 first.site,
-                f"{what} in every step",
+                f"{what} in every {'step' if loop_site in training else 'iteration'}",
                 instead=_COUNT if needs.counts(first) else self._sum(first, loop_site) or instead,
                 confidence=confidence(first.where),
                 related=(

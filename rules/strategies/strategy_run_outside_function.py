@@ -148,7 +148,10 @@ def _help(where: Where, unbuilt: bool) -> str:
     """How to compile the step. If the optimizer has no variables yet, a `tf.function` alone would raise (GPU217)."""
     is_called = _called_in_loop(where) is not None and where.caller.function
     what = f"decorate `{where.caller.function}`" if is_called else "call it from a function decorated"
-    first = "; first build the optimizer in the scope (`optimizer.build(model.trainable_variables)`), or the call fails"
+    first = (
+        "; build the optimizer in the scope first (`optimizer.build(model.trainable_variables)`), or the first step "
+        "raises an error"
+    )
     return f"{what} with `@tf.function`{first if unbuilt else ''}"
 
 

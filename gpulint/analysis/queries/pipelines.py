@@ -92,10 +92,10 @@ def _is_random(step: Step) -> bool:
 
 def reader(event: DatasetConsumed) -> tuple[Site, str]:
     """The site where a pipeline is read, with its description."""
-    return event.site, _READERS.get(event.how, "a loop reads it here")
+    return event.site, _READERS.get(event.how, "a loop reads the pipeline here")
 
 
-_READERS = {"elsewhere": "this gives it to others", "fit": "training reads it here"}
+_READERS = {"elsewhere": "other code gets the pipeline here", "fit": "training reads the pipeline here"}
 
 
 def _serves_other_use(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
