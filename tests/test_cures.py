@@ -162,6 +162,16 @@ def test_float64_is_shown_where_it_is_set(tmp_path: Path) -> None:
     assert not _only("GPU604", program.format(dtype="'float64'", train=train), tmp_path).related
 
 
+def test_the_policy_of_a_float16_output_is_shown(tmp_path: Path) -> None:
+    policy = "tf.keras.mixed_precision.set_global_policy('mixed_float16')\n"
+    own = "half = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1{dtype})])\n"
+    train = "half.compile('adam', 'mse')\nhalf.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))\n"
+    of_all = _only("GPU602", policy + own.format(dtype="") + train, tmp_path)
+    assert [one.message for one in of_all.related] == ["the float16 policy is set here", "the loss is computed here"]
+    of_layer = _only("GPU602", own.format(dtype=", dtype='float16'") + train, tmp_path)
+    assert [one.message for one in of_layer.related] == ["the loss is computed here"]
+
+
 def test_a_finding_shows_no_place_twice(tmp_path: Path) -> None:
     text = "while random.random() < 1:\n    own = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n    {train}\n"
     train = "own.compile('adam', 'mse')\n    own.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))"

@@ -87,8 +87,11 @@ class Float16Output(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """Report outputs in float16. A site that creates other layers, too, gets no fix: it would change them all."""
         built: dict[Site, set[int]] = defaultdict(set)
+        written: set[Site] = set()
+        """Places of the arguments of layers."""
         for layer_built in self.all(events.LayerBuilt):
             built[layer_built.layer.site].add(layer_built.layer.serial)
+            written.update(layer_built.arguments.sites.values())
         outputs = [event for event in self.all(events.OutputTrained) if _is_in_float16(event.layer, event.where)]
         trained: dict[Site, set[int]] = defaultdict(set)
         for event in outputs:
@@ -104,7 +107,13 @@ class Float16Output(Rule):
                 event.layer.site,
                 "the loss is computed from a float16 output",
                 confidence=confidence(event.layer.where),
-                related=((event.site, "the loss is computed here"),),
+                related=(
+                    *(
+                        (origin, "the float16 policy is set here")
+                        for origin in sorted(_policies(event.layer) - written)
+                    ),
+                    (event.site, "the loss is computed here"),
+                ),
                 fix=unsafe('Set `dtype="float32"`: the output becomes float32', _in_float32, *sites) if alone else None,
             )
 
@@ -114,6 +123,12 @@ def _is_in_float16(layer: values.Layer, where: Where) -> bool:
     return (
         _gives_numbers(layer) and any(computes_in(one, "float16") for one in policies) and together(where, layer.where)
     )
+
+
+def _policies(layer: values.Layer) -> set[Site]:
+    """Where the names of the policies under which a layer computes in float16 are written."""
+    found = [one for one in possible(layer.policy, layer.where) if computes_in(one, "float16")]
+    return {one.origin for one in found if isinstance(one, values.Constant) and one.origin is not None}
 
 
 def _gives_numbers(layer: values.Layer) -> bool:
