@@ -1,4 +1,7 @@
-"""How many elements a dataset has at most, read off its source and its transformations."""
+"""How many elements a dataset has at most, read off its source and its transformations.
+
+Arrays and tensors that are made of a shape (`zeros`, `random`) are not counted: they stand for real data.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +41,13 @@ def most_rows(value: Value | None, depth: int = MAX_NESTED) -> int | None:
 
 
 def created_rows(name: str, arguments: Arguments, params: tuple[str, ...]) -> int | None:
-    """Number of slices along its first axis of the tensor that an op creates, of a shape or from a value."""
-    if name in _OF_VALUES:
-        given = arguments.get(params[0] if params else "value", 0)
-        return most_items(given) if isinstance(given, Items) else most_rows(given)
-    if name not in _OF_SHAPES and not name.startswith("tensorflow.random."):
+    """Number of slices along its first axis of the tensor that an op creates from a value."""
+    if name not in _OF_VALUES:
         return None
-    shape = arguments.get("dims" if name == "tensorflow.fill" else "shape", 0)
-    sizes = shape.items if isinstance(shape, Items) else None
-    return _count(sizes[0]) if sizes else None
+    given = arguments.get(params[0] if params else "value", 0)
+    return most_items(given) if isinstance(given, Items) else most_rows(given)
 
 
-_OF_SHAPES = frozenset({"tensorflow.fill", "tensorflow.ones", "tensorflow.zeros"})
 _OF_VALUES = frozenset(
     f"tensorflow.{name}" for name in ("cast", "constant", "convert_to_tensor", "identity", "ones_like", "zeros_like")
 )

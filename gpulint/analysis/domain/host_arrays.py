@@ -55,21 +55,12 @@ _PARTS = {"binary": 4, "updated": 2, "slice": 4, "item": 3, "call": 3, "dict": 2
 
 
 def rows_of(name: Symbol) -> Symbol | None:
-    """Number of rows of an array that is created with a shape, as `np.zeros((n, 4))`, also behind casts and behind
-    arithmetic with a constant; None for any other value."""
-    if _head(name) == "binary" and len(name.parts) == _PARTS["binary"]:
-        return rows_of(symbol(name.parts[2])) if _head(symbol(name.parts[3])) == "constant" else None
+    """Number of rows of an array that is created with a shape, as `np.zeros((n, 4))`; None for any other value."""
     called, given = _called(name)
-    if called in (".astype", ".copy"):
-        return rows_of(symbol(symbol(name.parts[1]).parts[1]))
-    own = called.rpartition(".")[2]
-    if not given or called not in {f"numpy.{one}" for one in _FILLED} | {f"numpy.random.{one}" for one in _DRAWN}:
+    if not given or called not in {f"numpy.{one}" for one in _FILLED}:
         return None
-    if own in ("rand", "randn") or own in _FILLED:
-        sizes = _elements(symbol(given[0]))
-        return symbol(sizes[0] if sizes else given[0])
-    shapes = [found for one in given if (found := _elements(symbol(one)))]
-    return symbol(shapes[0][0]) if len(shapes) == 1 else None
+    sizes = _elements(symbol(given[0]))
+    return symbol(sizes[0] if sizes else given[0])
 
 
 def written_rows(name: Symbol) -> int | None:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from gpulint.analysis.domain.host_arrays import rows_of, written_rows
+from gpulint.analysis.domain.host_arrays import written_rows
 from gpulint.analysis.domain.symbolic import Symbol, called_with, library_callee, symbol
 from gpulint.analysis.domain.values.base import Value
 from gpulint.analysis.domain.values.containers import Items
@@ -37,29 +37,21 @@ def _constant(name: Any) -> Any:
     return parts[2] if parts[0] == "constant" else ...
 
 
-def _number(name: Symbol | None) -> int | None:
-    number = _constant(name) if name is not None else ...
-    return number if type(number) is int else None
-
-
 @lru_cache(maxsize=8192)
 def count_of(name: Symbol) -> int | None:
     """Maximum number of elements of a slice with constant bounds, of `np.arange` and `np.linspace` with constant
-    arguments, of arrays of a constant shape, of a sample of constant size, of the folds of a validation, and of sums of
-    those; None for anything else."""
+    arguments, of an array whose rows are written out, of a sample of constant size, of the folds of a validation, and
+    of sums of those; None for anything else, also for an array that is made of a shape: it stands for real data."""
     if name.parts[0] == "slice" and len(name.parts) == 5:
         return slice_length(*(_constant(one) for one in name.parts[2:]))
-    if name.parts[0] == "binary":
-        counts = [count_of(symbol(one)) for one in name.parts[2:]] if name.parts[1] == "+" else [None]
-        rows = rows_of(name)
-        return sum(one for one in counts if one is not None) if None not in counts else _number(rows)
+    if name.parts[:2] == ("binary", "+"):
+        counts = [count_of(symbol(one)) for one in name.parts[2:]]
+        return sum(one for one in counts if one is not None) if None not in counts else None
     if name.parts[0] != "call":
         return None
     if (folds := _folds(name)) is not None:
         return folds
     callee = library_callee(name)
-    if (rows := rows_of(name)) is not None:
-        return _number(rows)
     if (written := written_rows(name)) is not None:
         return written
     if callee != "numpy.arange" and callee not in _NUMBERS:
