@@ -51,9 +51,9 @@ def _spelled(node: ast.expr, known: dict[str, str | None]) -> str | None:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return _indexed(node.value, node.slice.value, known)
     if isinstance(node, ast.JoinedStr):
-        parts = [_folder(one.value if isinstance(one, ast.FormattedValue) else one, known) for one in node.values]
-        spelled = [one for one in parts if one is not None]
-        return "".join(spelled) if len(spelled) == len(parts) else None
+        pieces = [_folder(one.value if isinstance(one, ast.FormattedValue) else one, known) for one in node.values]
+        spelled = [one for one in pieces if one is not None]
+        return "".join(spelled) if len(spelled) == len(pieces) else None
     if isinstance(node, ast.BinOp):
         first, second = _folder(node.left, known), _folder(node.right, known)
         return os.path.join(first, second.lstrip("/")) if first is not None and second is not None else None

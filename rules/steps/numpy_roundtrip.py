@@ -157,7 +157,7 @@ class NumpyRoundtrip(Rule):
             if event.where.context.loops
             and not event.where.context.may_be_traced
             and (isinstance(event, events.TracedCalled) or event.how == "call")
-            and (reads := _reads_of(event.arguments.all(), event.where, indices))
+            and (reads := _reads_of(_options(event.arguments.all(), event.where), indices))
         ]
         if not calls:
             return
@@ -214,12 +214,16 @@ def _reads_into(event: events.OpCalled, indices: Collection[Symbol]) -> tuple[Si
     context = event.where.context
     if not context.loops or context.may_be_traced or _is_of_host(event):
         return ()
-    return _reads_of(event.inputs, event.where, indices)
+    return _reads_of(event.inputs, indices)
 
 
-def _reads_of(given: Iterable[values.Value], where: Where, indices: Collection[Symbol]) -> tuple[Site, ...]:
-    options = (option for value in given for option in possible(value, where))
-    return tuple(dict.fromkeys(read for option in options for read in round_trip(option, indices)))
+def _options(given: Iterable[values.Value], where: Where) -> list[values.Value]:
+    """Possible values of arguments, as of what the network that an option picked returned."""
+    return [option for value in given for option in possible(value, where)]
+
+
+def _reads_of(given: Iterable[values.Value], indices: Collection[Symbol]) -> tuple[Site, ...]:
+    return tuple(dict.fromkeys(read for value in given for read in round_trip(value, indices)))
 
 
 def _is_of_host(event: events.OpCalled) -> bool:

@@ -51,7 +51,7 @@ def passes(events: Iterable[Event]) -> frozenset[Site]:
             found.update(
                 loop.site
                 for depth, loop in enumerate(around)
-                if is_called_epoch(loop) and _is_pass(event, loop, around[depth + 1 :])
+                if is_called_epoch(loop) and _is_pass(event, loop, around[:depth], around[depth + 1 :])
             )
     return frozenset(found)
 
@@ -74,9 +74,12 @@ def goes_over_gradients(loop: Loop) -> bool:
     )
 
 
-def _is_pass(event: Event, loop: Loop, inner: tuple[Loop, ...]) -> bool:
-    """Whether an event in a loop over epochs or episodes shows that its iterations are more than one step, or few."""
-    if _is_few(loop) or _counts_games(loop):
+def _is_pass(event: Event, loop: Loop, outer: tuple[Loop, ...], inner: tuple[Loop, ...]) -> bool:
+    """Whether an event in a loop over epochs or episodes shows that its iterations are more than one step, or few.
+
+    A few epochs within each of many games are many.
+    """
+    if (_is_few(loop) and not any(map(_is_many, outer))) or _counts_games(loop):
         return True
     if any(_is_of_many(event, one) for one in inner):
         return not mentions(event.where.path - loop.start, "%")  # a validation in every n-th iteration
@@ -90,6 +93,14 @@ def _words_of_loop(loop: Loop) -> frozenset[str]:
 def _is_few(loop: Loop) -> bool:
     """Whether a loop iterates over a `range` of at most `FEW_EPOCHS` numbers."""
     return any(not one[FEW_EPOCHS:] for one in _ranges(loop))
+
+
+def _is_many(loop: Loop) -> bool:
+    """Whether a loop certainly has many iterations: it plays games, it is a `while`, or it counts further than
+    `FEW_EPOCHS`."""
+    if loop.unrolled:
+        return False
+    return loop.iterable is None or _counts_games(loop) or any(one[FEW_EPOCHS:] for one in _ranges(loop))
 
 
 def _ranges(loop: Loop) -> Iterator[range]:
