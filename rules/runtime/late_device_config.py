@@ -59,7 +59,7 @@ class LateDeviceConfig(Rule):
     in_graph_mode = True
     why = "TensorFlow raises RuntimeError; if you catch it, the setting is ignored"
     instead = (
-        "move it up, before the call that initialises the runtime: only other settings and "
+        "move it up, before the call that initialises the runtime; other settings and "
         "`tf.config.list_physical_devices` may come first"
     )
     any_of_names = CONFIG_WORDS
