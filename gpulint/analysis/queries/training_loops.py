@@ -515,18 +515,20 @@ def _is_seldom(where: Where, loop: Loop) -> bool:
     return (
         mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")
-        or any(_is_for_few(one, loop) for one in inside)
+        or any(_is_for_few(one, loop, {}) for one in inside)
     )
 
 
-def _is_for_few(literal: Literal, loop: Loop) -> bool:
+def _is_for_few(literal: Literal, loop: Loop, known: dict[Literal, bool]) -> bool:
     """Whether a literal states that something which changes has a certain value, one of a few that are spelled out or
     set, or a whole one: `step in (1, 10, 100)`, `step in shown`, `np.log10(step).is_integer()`. It may also hold in the
-    last iteration: `count == every or done`."""
+    last iteration: `count == every or done`. `known`: the answers so far, as conditions join the same ones."""
     operator, subject, operand = literal.condition
     if isinstance(operand, frozenset) and literal.holds:
-        ways = [way for way in operand if not any(_is_of_last(one, loop) for one in way)]
-        return bool(ways) and all(any(_is_for_few(one, loop) for one in way) for way in ways)
+        if literal not in known:
+            ways = [way for way in operand if not any(_is_of_last(one, loop) for one in way)]
+            known[literal] = bool(ways) and all(any(_is_for_few(one, loop, known) for one in way) for way in ways)
+        return known[literal]
     if not literal.holds or _is_settled(subject):
         return False
     if operator == "truth":
