@@ -469,7 +469,7 @@ def test_a_strategy_that_comes_later_is_moved_before_the_model(first: str, cure:
             "x = tf.zeros(4)\n"
             "for gpu in tf.config.list_physical_devices('GPU'):\n"
             "    tf.config.experimental.set_memory_growth(gpu, True)\n",
-            "this call runs first, and initialises the runtime",
+            "this call runs first and initialises the runtime",
         ),
     ],
 )

@@ -78,7 +78,7 @@ class HorovodUnpinned(Rule):
     any_of_names = frozenset({"horovod"})
     why = "unless the launcher gives each process a GPU of its own, all use the first one, and the others sit idle"
     instead = (
-        "right after `hvd.init()`, let `gpus = tf.config.list_physical_devices('GPU')`, and call "
+        "right after `hvd.init()`, add `gpus = tf.config.list_physical_devices('GPU')` and "
         "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`"
     )
 

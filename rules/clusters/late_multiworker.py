@@ -90,7 +90,7 @@ class LateMultiworker(Rule):
                 "the multi-worker strategy is created after TensorFlow's runtime has been initialised",
                 confidence=confidence(event.where),
                 severity=None if is_cluster_named else Severity.WARNING,
-                related=((since, "this call runs first, and initialises the runtime"),),
+                related=((since, "this call runs first and initialises the runtime"),),
                 fix=unsafe(
                     "Move this call up: the strategy is then created first",
                     statements.moved_up,

@@ -63,8 +63,8 @@ class SaveOnEveryWorker(Rule):
     any_of_names = CLUSTER_WORDS | {"horovod"}
     why = "the workers overwrite each other's files"
     instead = (
-        "give every worker except the chief a temporary path; the chief is worker 0 "
-        "(`strategy.cluster_resolver.task_id == 0`), or the task of type `chief`"
+        "give every worker except the chief a temporary path, as all must save; the chief is the task of type `chief` "
+        "if there is one, otherwise worker 0 (`strategy.cluster_resolver.task_id == 0`)"
     )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -77,7 +77,7 @@ class ModelInLoop(Rule):
         {".fit(", ".fit_generator(", ".train_on_batch(", ".apply_gradients(", ".predict(", "clone_model"}
     )
     all_of_name_sets = (MODEL_WORDS,)
-    why = "TensorFlow keeps each model's graphs, even after `clear_session()`: memory grows until the process runs out"
+    why = "TensorFlow keeps each model's graphs, even after `clear_session()`: the process grows until memory runs out"
     instead = (
         "run each iteration in a separate process; or, if all models have the same architecture, create one before "
         "the loop, and reset its weights and those of its optimizer in each iteration"
@@ -215,7 +215,7 @@ def _is_ensemble(loop: Loop, where: Where) -> bool:
 _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"})
 
 
-_KEPT = "TensorFlow keeps the graph that `predict` builds for each model: memory grows until the process runs out"
+_KEPT = "TensorFlow keeps the graph that `predict` builds for each model: the process grows until memory runs out"
 
 _CLEAR = "call `tf.keras.backend.clear_session()` in each iteration, or create one model before the loop"
 

@@ -81,7 +81,7 @@ class PythonLoader(Rule):
         frozenset({"flow_from_directory", "flow_from_dataframe", "ImageDataGenerator", "Sequence", "PyDataset"})
         | frozenset({"imread", "load_img", "open", "load", "transform", "augment", "get_data", "read_file"}),
     )
-    why = "one Python thread decodes and augments every sample, and the GPU sits idle meanwhile"
+    why = "one Python thread decodes and augments every sample while the GPU sits idle"
     instead = "read with tf.data, such as `tf.keras.utils.image_dataset_from_directory` and `map`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -96,7 +96,7 @@ class SequentialInput(Rule):
     )
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     yields_to = ("GPU404",)
-    why = "a single CPU core prepares the data, and the GPU sits idle meanwhile"
+    why = "a single CPU core prepares the data while the GPU sits idle"
     instead = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
     cost = "input 2 to 8× slower"
 
@@ -138,7 +138,7 @@ def _without_prefetch(plan: Plan) -> Iterator[Report]:
             yield Report(
                 last,
                 "the pipeline does not prefetch",
-                why="the next batch is prepared only when the step asks for it, and the GPU sits idle meanwhile",
+                why="the next batch is prepared only when the step asks for it, while the GPU sits idle",
                 instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`",
                 cost="up to 2× slower",
                 confidence=confidence(event.where),
@@ -172,7 +172,7 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
 
 REORDERS = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements may change"
 
-_IN_TURN = "a single thread reads all sources in turn, whatever the `cycle_length`, and the GPU sits idle meanwhile"
+_IN_TURN = "a single thread reads all sources in turn, whatever the `cycle_length`, while the GPU sits idle"
 
 _HOLDS_GIL = "pass `num_parallel_calls=tf.data.AUTOTUNE`; Python code still holds the GIL, so the gain is smaller"
 

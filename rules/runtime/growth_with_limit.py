@@ -59,7 +59,7 @@ class GrowthWithLimit(Rule):
             yield Report(
                 event.site,
                 "memory growth and a memory limit are both set for the same GPU",
-                why="TensorFlow raises ValueError" if raises else "TensorFlow silently ignores the memory growth",
+                why="TensorFlow raises ValueError" if raises else "TensorFlow silently ignores memory growth",
                 confidence=confidence(event.where),
                 severity=None if raises else Severity.WARNING,
                 related=((event.against, "the limit is set here" if raises else "memory growth is set here"),),

@@ -59,7 +59,7 @@ class LateDeviceConfig(Rule):
     in_graph_mode = True
     why = "TensorFlow raises RuntimeError; if you catch it, the setting is ignored"
     instead = (
-        "move it up, before the call that initialises the runtime; other settings and "
+        "move it up, before the call that initialises the runtime; other `tf.config` settings and "
         "`tf.config.list_physical_devices` may come first"
     )
     any_of_names = CONFIG_WORDS
@@ -105,7 +105,7 @@ def _first(event: events.RuntimeConfigured, since: Site) -> str:
     is_below = since.path == event.site.path and since.node > event.site.node
     if is_below and loops and loops[-1].iteration > 0:
         return "this call initialises the runtime, in the iteration before"
-    return "this call runs first, and initialises the runtime"
+    return "this call runs first and initialises the runtime"
 
 
 IN_NOTEBOOK = "configure devices in the first cell, before any other TensorFlow call, and restart the kernel"

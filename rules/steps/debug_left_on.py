@@ -113,7 +113,7 @@ class DebugLeftOn(Rule):
                 instead=STOP if ".profiler." in event.name else "",
                 confidence=confidence(event.where),
                 fix=unsafe(
-                    f"Remove the call: there is no {OUTPUTS.get(event.name, 'output')} any more",
+                    f"Remove the call: {LOST.get(event.name, 'there is no more output')}",
                     statements.without_statement,
                     event.site,
                 ),
@@ -206,11 +206,11 @@ MESSAGES = {
 
 STOP = "call `tf.profiler.experimental.stop()` after a few steps"
 
-OUTPUTS = {
-    _DEBUGGING + "set_log_device_placement": "log",
-    _DEBUGGING + "enable_check_numerics": "error for NaN or infinity",
-    _DEBUGGING + "experimental.enable_dump_debug_info": "dumps",
-    "tensorflow.profiler.experimental.start": "profile",
+LOST = {
+    _DEBUGGING + "set_log_device_placement": "there is no more log",
+    _DEBUGGING + "enable_check_numerics": "NaN and infinity no longer raise an error",
+    _DEBUGGING + "experimental.enable_dump_debug_info": "there are no more dumps",
+    "tensorflow.profiler.experimental.start": "there is no more profile",
 }
 
 WHYS = {

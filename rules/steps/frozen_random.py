@@ -67,8 +67,8 @@ class FrozenRandom(Rule):
     )
     why = "every later call of the function uses the same number"
     instead = (
-        "draw the number before the call and pass it as a tensor, draw it with `tf.random`, or wrap the Python code in "
-        "`tf.numpy_function`"
+        "draw it outside the `tf.function` and pass it as a tensor, draw it with `tf.random`, or wrap the Python code "
+        "in `tf.numpy_function`"
     )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -96,7 +96,7 @@ class FrozenRandom(Rule):
                 f"`{event.name.replace('numpy.', 'np.', 1)}` draws only once, while the function around it is traced",
                 confidence=confidence(event.where),
                 related=(
-                    *(((traced, "the function is traced here"),) if traced is not None else ()),
+                    *(((traced, "this function is traced at its first call"),) if traced is not None else ()),
                     *chain(event.where),
                 ),
             )

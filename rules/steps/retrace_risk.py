@@ -100,7 +100,7 @@ class RetraceRisk(Rule):
                     f"`tf.function` retraces in every iteration: {what}",
                     instead=instead,
                     confidence=confidence(event.where),
-                    related=((event.wrapped_at, "the function is traced here"), (loop.site, "in this loop")),
+                    related=((event.wrapped_at, "`tf.function` wraps the function here"), (loop.site, "in this loop")),
                 )
 
     def _number(self, event: events.TracedCalled, key: int | str, value: values.Value) -> tuple[str, str]:

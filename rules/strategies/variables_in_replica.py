@@ -128,7 +128,7 @@ class VariablesInReplica(Rule):
         ):
             yield Report(
                 made.site,
-                f"the {kind}'s variables are created inside `strategy.run`",
+                f"the {kind} has no variables until `strategy.run` calls it",
                 instead=build,
                 confidence=confidence(event.where, made.where),
                 related=(

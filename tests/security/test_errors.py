@@ -82,7 +82,8 @@ def test_a_setting_is_taken_or_refused_in_one_line(project: Path, option: Any) -
         ("a" * 900_000 + " = 1", "unknown key `aaa"),
         ("lint.select = ['" + "A" * 900_000 + "']", "select: there is no rule `AAA"),
         ("output-format = '" + "A" * 900_000 + "'", "there is no format `AAA"),
-        ("output-format." + "a." * 900 + "a = 1", "`output-format` must be a string, not "),
+        ("output-format." + "a." * 900 + "a = 1", "a key has more than 20 parts"),
+        ("output-format.a = 1", "`output-format` must be a string, not "),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_row(project: Path, text: str, said: str) -> None:

@@ -141,11 +141,11 @@ def test_what_cannot_be_run_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.M
     ]
     for target, message in cases:
         with pytest.raises(UserError) as caught:
-            probing.require_notebook(target)
+            probing.require_program(target)
         assert caught.value.message == message
     monkeypatch.setattr(probing, "find_spec", lambda name: None if name == "nbclient" else object())
     with pytest.raises(UserError) as caught:
-        probing.require_notebook(Target("a.ipynb"))
+        probing.require_program(Target("a.ipynb"))
     needed = "nbclient to be run: pip install ipykernel nbclient nbformat"
     assert caught.value.message == f"a.ipynb: a notebook needs {needed}"
 
