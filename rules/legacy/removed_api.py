@@ -23,7 +23,7 @@ from gpulint.plugin import (
 )
 from gpulint.plugin.facts import release, removed, successor
 from gpulint.plugin.fixes import calls, names
-from gpulint.plugin.queries import is_version_checked
+from gpulint.plugin.queries import is_run_by_program, is_version_checked
 
 
 class RemovedApi(Rule):
@@ -57,7 +57,8 @@ class RemovedApi(Rule):
     which the program continues (not one that raises again or exits); files that the other checked files import only
     behind such a test; programs on `tf_keras` (Keras 2); names that exist in the release pinned by the project's
     requirements; methods of objects that an `isinstance` test has shown to be of an unrelated class. A file written for
-    TensorFlow 1 throughout gets one finding, and so does a name: its other uses are related places.
+    TensorFlow 1 throughout gets one finding of all rules, unless it uses TensorFlow 2 as well and may run without these
+    names. A name gets one finding: its other uses are related places.
 
     The rule is on by default for files whose TensorFlow release is known: set as `target-tensorflow`, pinned by
     requirements, a lock file, a container image or a notebook, or taken from an environment with `--python`. For other
@@ -122,13 +123,14 @@ class RemovedApi(Rule):
             graph = any(event.where.graph_mode for event in found) or not plan.referenced & _TENSORFLOW_2
             if len(of_first) >= MANY or len(old) >= 2 * MANY or (len(old) > 1 and graph):
                 first = old[0]
+                fails = any(not event.where.path and is_run_by_program(event.where) for event in old)
                 yield Report(
                     first.site,
                     f"the file is written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
                     why="the file does not run on TensorFlow 2",
                     instead=_CONVERT,
                     confidence=confidence(first.where),
-                    is_all=True,
+                    is_all=graph or fails,
                 )
                 continue
             lost = Counter(_module(event.name) for event in {event.site: event for event in found}.values())

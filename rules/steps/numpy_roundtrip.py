@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, values
 from gpulint.plugin.queries import (
+    are_few,
     batch_fits,
     evaluation_loops,
     every_step,
@@ -15,6 +16,7 @@ from gpulint.plugin.queries import (
     loop_around,
     step_loops,
     updates,
+    waits_for_person,
     with_step,
 )
 from gpulint.plugin.symbols import Symbol, round_trip
@@ -82,9 +84,10 @@ class NumpyRoundtrip(Rule):
     ```
 
     ## What is not reported
-    Values that were on the host already, round trips outside training and evaluation loops, and values that were
-    processed by something other than NumPy (an environment, a solver, a random choice), that are also passed to an
-    environment (`env.step(action)`), or that are themselves an index of the host (the id of a decoded word).
+    Values that were on the host already, round trips outside training and evaluation loops, in loops of at most ten
+    iterations or whose iterations wait for a person (`plt.show()`), and values that were processed by something other
+    than NumPy (an environment, a solver, a random choice), that are also passed to an environment (`env.step(action)`),
+    or that are themselves an index of the host (the id of a decoded word).
 
     ## At run time
     Copies from and to the device on that line.
@@ -129,6 +132,10 @@ class NumpyRoundtrip(Rule):
         for event, reads in made:
             loop = loop_around(event.where, around)
             if loop is None or any(loop.site in needed_in[read] for read in reads):
+                continue
+            if are_few(event.where.context.loops) or waits_for_person(
+                event.where, loop, self.all(events.PersonAwaited)
+            ):
                 continue
             if is_rare(event.where, loop) and with_step(event, loops, steps) is None:
                 continue

@@ -134,9 +134,11 @@ _WHY_SHOWN = "it holds one value per replica, and the text shows all of them"
 
 
 def _decides_by_type(path: Path) -> bool:
-    """Whether a path may exclude per-replica values: it follows a failed attempt, or a test of a type or attribute."""
+    """Whether a path may exclude per-replica values: it follows a failed attempt, or a test of a type, an attribute or
+    the number of replicas."""
     is_fallback = any(literal.condition.operator == "handler" for literal in path)
-    return is_fallback or any(word.rpartition(".")[2] in _TYPE_WORDS for word in words_of(path))
+    is_other = any(not literal.holds and "replicas" in words_of(frozenset({literal})) for literal in path)
+    return is_fallback or is_other or any(word.rpartition(".")[2] in _TYPE_WORDS for word in words_of(path))
 
 
 _TYPE_WORDS = frozenset({"DistributedValues", "EagerTensor", "PerReplica", "Tensor", "hasattr", "is_tensor"})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from gpulint.analysis.domain.context import Caller, Loop, Object, Strategy, Where, callers, entry_point
 from gpulint.analysis.domain.path_conditions import compatible
 from gpulint.analysis.domain.store import alternatives
-from gpulint.analysis.domain.values.base import Constant, Value, known
+from gpulint.analysis.domain.values.base import Constant, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.objects import Model
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -234,6 +234,8 @@ def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
     """Whether the code gives a multi-worker strategy a cluster: it passes one, or names `TF_CONFIG` or the resolver
     that reads this variable. A launcher can set the variable for programs that do not."""
     given = event.arguments.get("cluster_resolver", 0)
+    if given is not None and "Communication" in symbol_of(given).origin:  # first in the experimental class
+        given = event.arguments.get("cluster_resolver", 1)
     is_given = event.arguments.open or (given is not None and known(given) is not None)
     return is_given or plan.mentions("TF_CONFIG") or plan.mentions("TFConfigClusterResolver")
 
