@@ -38,6 +38,13 @@ def findings_in(text: str, directory: Path, pack: Sequence[type[Rule]] = PACK) -
     return found
 
 
+def only_finding(code: str, text: str, directory: Path) -> Finding:
+    """The only finding of a rule in one program."""
+    found = [one for one in findings_in(text, directory) if one.code == code]
+    assert len(found) == 1, found
+    return found[0]
+
+
 def codes_in(text: str, directory: Path, pack: Sequence[type[Rule]] = PACK) -> set[str]:
     return {finding.code for finding in findings_in(text, directory, pack)}
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from gpulint.cli.main import main
 from gpulint.linting.finding import Finding
-from tests.checking import findings_in
+from tests.checking import findings_in, only_finding
 
 MODEL = """
 import random
@@ -88,9 +88,7 @@ for epoch in range(1000):
 
 
 def _only(code: str, program: str, directory: Path) -> Finding:
-    found = [one for one in findings_in(MODEL + program, directory) if one.code == code]
-    assert len(found) == 1, found
-    return found[0]
+    return only_finding(code, MODEL + program, directory)
 
 
 @pytest.mark.parametrize(

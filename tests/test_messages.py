@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checking import findings_in
+from tests.checking import findings_in, only_finding
 
 RETRACED = """
 @tf.function
@@ -64,9 +64,8 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
 
 def _only(code: str, program: str, directory: Path) -> tuple[str, str, str]:
     """Message, reason and cure of the only finding of a rule in a program."""
-    found = [one for one in findings_in(f"import tensorflow as tf\n{program}", directory) if one.code == code]
-    assert len(found) == 1, found
-    return found[0].message, found[0].why, found[0].instead
+    found = only_finding(code, f"import tensorflow as tf\n{program}", directory)
+    return found.message, found.why, found.instead
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ class PerReplicaRead(Rule):
         shown = event.how in _SHOWN and (event.where.context.traced is not None or _is_demonstration(value.strategy))
         if (
             shown
-            or _decides_by_type(event.where.path)
+            or _may_exclude_replicas(event.where.path)
             or event.how == "bool"
             or (value.from_data and event.how in _OF_RESULTS)
             or not (value.from_data or value.site in self._runs)
@@ -133,7 +133,7 @@ _UNPACK = "pass it to `strategy.run`, or take it apart with `strategy.experiment
 _WHY_SHOWN = "it holds one value per replica, and the text shows all of them"
 
 
-def _decides_by_type(path: Path) -> bool:
+def _may_exclude_replicas(path: Path) -> bool:
     """Whether a path may exclude per-replica values: it follows a failed attempt, or a test of a type, an attribute or
     the number of replicas."""
     is_fallback = any(literal.condition.operator == "handler" for literal in path)

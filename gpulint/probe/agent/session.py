@@ -245,7 +245,7 @@ class Session:
         )
         self._operations.compiled = self._calls.compiled
         self._operations.called_from = partial(self._states.place_in, LAUNCH)
-        self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_inside)
+        self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_what_waits)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
@@ -279,7 +279,7 @@ class Session:
                 self._lost.add((evidence, reason))
                 self._writer.write("lost", evidence=evidence, reason=reason)
 
-    def _lose_inside(self, evidence: str, reason: str) -> None:
+    def _lose_what_waits(self, evidence: str, reason: str) -> None:
         self._lose((evidence, reason))
         if reason is REMOTE:
             self._lose((FUNCTIONS, "TensorFlow does not report those that a coordinator schedules"))
