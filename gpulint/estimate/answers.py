@@ -181,7 +181,8 @@ class Batches:
         The peak is a straight line over the batch in most steps, but that of small batches may be in a phase that does
         not depend on it, and what has the batch in two of its dimensions grows with the square. So each answer of the
         line through the last two batches is played, until the peak is at the limit, or a batch that fits is next to one
-        that does not.
+        that does not. Where the peak jumps, the line says little: an answer that halves what is between the two is
+        followed by another one, else by the middle.
         """
         if self._doubled is None or not self._step.batch or not self._doubled.batch:
             return None
@@ -190,6 +191,7 @@ class Batches:
             return None
         known = {0: 0} | {size: self.run(size).peak for size in sizes}
         first, second = sizes
+        between: float = math.inf
         for number in range(TRIES):
             fits = max(size for size, peak in known.items() if peak <= limit)
             fails = min((size for size, peak in known.items() if peak > limit and size > fits), default=None)
@@ -204,6 +206,9 @@ class Batches:
             elif not fits < guess < fails or (number > 1 and fails > FAR * fits):
                 guess = math.isqrt(max(fits, 1) * fails)
                 guess = guess if fits < guess < fails else (fits + fails) // 2
+            elif fails - fits > between / 2:
+                guess = (fits + fails) // 2
+            between = math.inf if fails is None else fails - fits
             try:
                 known[guess] = self.run(guess).peak
             except ValueError:

@@ -20,12 +20,13 @@ from gpulint.probe.measures.time_words import percent
 METHOD = (
     "Memory: the step's operations in the order of TensorFlow's executor, after its graph optimizer, on its allocator. "
     "The steady peak decides what fits; the first step, which tunes convolutions, makes do with less under a limit. "
-    "Against 27 runs of 7 models on an H200 the steady peak was 0.9 % off in the median, from −3.7 % to +27 %; "
-    "in 4 that XLA compiles it was less than 1 % off."
+    "A margin of 3 % of what the step adds is in it, since the layout of the allocator's memory is not known. "
+    "Against 27 runs of 7 models on an H200 the steady peak was 2.2 % off in the median, from −1.4 % to +31 %; "
+    "in 4 that XLA compiles it was 2 to 3 % too high."
 )
 
-TOO_LOW = 0.05
-"""Share of the steady peak that is left for its error; of those that were measured it was 0.037 too low at worst."""
+TOO_LOW = 0.02
+"""Share of the steady peak that is left for its error; of those that were measured it was 0.014 too low at worst."""
 
 MOST_NAMED = 3
 """Maximum number of operations of unknown size that are named."""
@@ -128,6 +129,8 @@ def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str
         group = groups.of(one)
         held[(*place_of(one.owner), group)] += one.size
         by_group[group] += one.size
+    if found.steady.margin:
+        by_group["margin"] = found.steady.margin
     holders = [
         Holder(name, row, group, size, layer, cell) for (name, row, cell, layer, group), size in held.most_common()
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from gpulint.estimate.answers import Batches, Line, changes, halved, is_unrolled
 from gpulint.estimate.graph import Function, StepGraph, Tensor, Variable
-from gpulint.estimate.memory.figures import Groups, figures, steady
+from gpulint.estimate.memory.figures import MARGIN, Groups, figures, steady
 from gpulint.estimate.memory.liveness import Order, Run, play
 from tests.estimate.made import UNIT, Graph
 from tests.estimate.traced import traced
@@ -74,7 +74,7 @@ def test_what_grows_with_the_square_of_the_batch_is_followed() -> None:
 
     largest = Batches(contrastive(64), contrastive(128)).largest(1000 * MiB)
     assert largest is not None
-    assert 4 * largest**2 == pytest.approx(900 * MiB, rel=0.04)
+    assert 4 * largest**2 == pytest.approx(900 * MiB / (1 + MARGIN), rel=0.04)
 
 
 def test_a_peak_that_small_batches_do_not_change_is_followed_to_where_it_grows() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpulint.estimate.graph import INPUTS, SMALL, Operation, StepGraph, Variable
 from gpulint.estimate.memory.bfc import Bfc
@@ -17,6 +17,11 @@ used. Measured on an H200 with TensorFlow 2.21: 590 MiB beside transformers and 
 exactly; 20 to 100 MiB more with cuDNN, by the algorithms it chose."""
 
 _CUDNN = ("Conv", "_FusedConv", "Cudnn", "FusedBatchNorm")
+
+MARGIN = 0.03
+"""Share of what a step needs beyond variables, arguments and constants that is added to its peak. Which chunks the
+allocator gives depends on all that the process allocated before, which no graph tells: of 27 measured peaks, 25 were
+less than 3 % above those that were played, and 2 as much as 3.9 %."""
 
 _STEPS = 4
 """Steps that are played. Of those after the first the one with the highest peak counts: optimizers that replace the
@@ -65,12 +70,12 @@ def _figures(graph: StepGraph, device: str) -> Figures:
         key=lambda one: one[0].peak,
     )
     first = max((runs[0] for runs in plays), key=lambda one: one.peak)
-    most = play_steps(graph, device)[-1].peak if graph.is_compiled else later.peak
+    most = _widened(play_steps(graph, device)[-1]).peak if graph.is_compiled else later.peak
     return Figures(
         first=first,
         steady=later,
         least=min(runs[-1].asked for runs in plays),
-        process=max(allocators[0][1].regions, first.peak) + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
+        process=max(allocators[0][1].regions, first.peak - first.margin) + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
         order=worst,
         most=max(most, later.peak),
     )
@@ -85,8 +90,15 @@ def _orders(graph: StepGraph) -> list[Order]:
 
 def _play(graph: StepGraph, device: str, order: Order, allocator: Bfc) -> list[Run]:
     if graph.is_compiled:
-        return play_compiled(graph, device, allocator, _STEPS)
-    return play_steps(graph, device, allocator, _STEPS, order)
+        runs = play_compiled(graph, device, allocator, _STEPS)
+    else:
+        runs = play_steps(graph, device, allocator, _STEPS, order)
+    return [_widened(run) for run in runs]
+
+
+def _widened(run: Run) -> Run:
+    margin = round(MARGIN * (run.peak - run.before))
+    return replace(run, peak=run.peak + margin, margin=margin)
 
 
 def _uses(graph: StepGraph, kinds: tuple[str, ...]) -> bool:

@@ -82,6 +82,7 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
         spare = Held(planned.curve[planned.at][0], unused, True) if planned.curve and unused else None
         run = Run(
             peak=peak,
+            before=before,
             asked=asked,
             at=planned.at,
             held=(*kept, *planned.held, *((spare,) if spare is not None else ())),

@@ -71,6 +71,10 @@ class Run:
     """Memory that the operations needed on the GPU."""
 
     peak: int = 0
+    before: int = 0
+    """Bytes in use before the first operation: variables, arguments and constants."""
+    margin: int = 0
+    """Bytes of the peak that no buffer holds: what the estimate may be too low by."""
     asked: int = 0
     """The most bytes that were asked for at once: the peak of an allocator that wastes nothing."""
     at: int = 0
@@ -218,7 +222,7 @@ class _Player:
         from then on, and whether they are in use."""
         self._until_peak = 0
         """Changes before the peak."""
-        self._result = Run()
+        self._result = Run(before=allocator.in_use)
         operations = function.operations
         scattered = (edge for one in operations if one.type.startswith(SCATTERS) for edge in one.inputs)
         self._by_rows = {self._handle(edge) for edge in scattered} - {None}
