@@ -222,6 +222,46 @@ for x, y in strategy.experimental_distribute_dataset(data):
     assert [sum(one.device == device for one in products) for device in ("GPU:0", "GPU:1")] == [5, 5]
 
 
+def test_gradients_are_applied_where_a_condition_asks_whether_they_are_finite(tmp_path: Path) -> None:
+    found = run(
+        tmp_path,
+        f"""{MODEL}
+optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam())
+accumulated = [tf.Variable(tf.zeros(one.shape)) for one in model.trainable_variables]
+steps = tf.Variable(0)
+
+def apply():
+    for one, weight in zip(accumulated, model.trainable_variables):
+        weight.assign_sub(one)
+    return True
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = optimizer.scale_loss(loss_of(y, model(x, training=True)))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    steps.assign_add(1)
+    tf.cond(steps % 4 == 0, apply, lambda: False)
+    return loss
+
+step(np.zeros((16, 8), "float32"), np.zeros(16, "int32"))
+""",
+    )
+    assert isinstance(found, Traced)
+    weights = {one.parameter for one in found.step.variables if one.is_trainable}
+    entered = {number: index for index, number in enumerate(found.step.body.parameters)}
+    updates = [one for one in found.step.body.operations if one.type == "AssignSubVariableOp"]
+    assert weights <= {entered[one.inputs[0].operation] for one in updates}
+    conditions = [one for one in found.step.body.operations if one.type in ("If", "StatelessIf")]
+    assigned = [
+        sum(inner.type == "AssignVariableOp" for called in found.step.called(one) for inner in called.operations)
+        for one in conditions
+    ]
+    assert len(weights) in assigned  # by the condition that holds now and then
+    assert found.doubled is not None
+
+
 def test_functions_of_python_in_a_step_name_no_device(tmp_path: Path) -> None:
     result = run(
         tmp_path,

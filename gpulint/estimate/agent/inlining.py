@@ -3,7 +3,7 @@ of training steps by one step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,15 +16,18 @@ CONDITIONS = frozenset({"If", "StatelessIf"})
 _DATASETS = frozenset({"ReduceDataset", "ScanDataset"})
 """Loops over datasets (`for x, y in dataset` in a `tf.function`), whose function takes their state, then an element."""
 
+_FINITE = frozenset({"IsFinite", "IsInf", "IsNan"})
+"""Operations that ask whether numbers are finite."""
+
 
 class Inlined:
     """Inlines all calls of a GraphDef, in place. `result` and `control` name what stands for a tensor and for an
     operation of the graph as it was.
 
     A loop that computes gradients and updates variables, such as that of `steps_per_execution` or of an epoch, is a
-    call of its body: the graph is that of one training step. So is a condition of which one branch trains, and one that
-    asks whether variables are initialized: TensorFlow's functions that create variables have two traces behind one, of
-    which the first serves the first call only.
+    call of its body: the graph is that of one training step. So is a condition of which one branch trains, one that
+    applies gradients if they are finite, and one that asks whether variables are initialized: TensorFlow's functions
+    that create variables have two traces behind one, of which the first serves the first call only.
     """
 
     def __init__(self, pieces: Pieces, definition: Any) -> None:
@@ -65,6 +68,8 @@ class Inlined:
                 branches = [one for one in ("then_branch", "else_branch") if self._trains(node.attr[one].func.name)]
                 if len(branches) == 1 or (branches and _asks_whether_initialized(definition, node)):
                     self._call(node, branches[0], "Tin", "Tout", skipped=1)
+                elif (branch := self._applying(definition, node)) is not None:
+                    self._apply(definition, node, branch)
 
     def _call(self, node: Any, role: str, taken: str, given: str, skipped: int) -> None:
         """Turn a node into a call of its function in a role, without its first inputs."""
@@ -74,6 +79,32 @@ class Inlined:
         made.attr["Tin"].CopyFrom(node.attr[taken])
         made.attr["Tout"].CopyFrom(node.attr[given])
         node.CopyFrom(made)
+
+    def _applying(self, definition: Any, node: Any) -> str | None:
+        """The branch of a condition that applies gradients where they are finite, such as those of a scaled loss. None
+        if the condition asks something else: a step that applies gradients now and then does not always launch that."""
+        if not _asks_whether_finite(definition, node):
+            return None
+        updates = {role: self._updates(node.attr[role].func.name) for role in ("then_branch", "else_branch")}
+        return max(updates, key=lambda role: updates[role]) if len(set(updates.values())) > 1 else None
+
+    def _apply(self, definition: Any, node: Any, role: str) -> None:
+        """Turn a condition into a call of a branch that waits, as the branch does, until the condition is known."""
+        resource = self._pieces.dtypes.resource.as_datatype_enum
+        known = definition.node.add(name=f"{node.name}/_gpulint_known", op="IdentityN", device=node.device)
+        predicate, *given = [name for name in node.input if not name.startswith("^")]
+        for index, kind in enumerate(node.attr["Tin"].list.type):
+            if kind != resource:
+                known.input.append(given[index])
+                known.attr["T"].list.type.append(kind)
+                given[index] = f"{known.name}:{len(known.input) - 1}"
+        if not known.input:
+            known.Clear()
+            known.name, known.op, known.device = f"{node.name}/_gpulint_known", "NoOp", node.device
+        known.input.append(f"^{predicate.partition(':')[0]}")
+        controls = [name for name in node.input if name.startswith("^")]
+        self._call(node, role, "Tin", "Tout", skipped=1)
+        node.input[:] = [*given, *controls, f"^{known.name}"]
 
     def _iterate(self, definition: Any, node: Any) -> None:
         """Turn a loop over a dataset into a call of its function for one element of an iterator."""
@@ -109,16 +140,24 @@ class Inlined:
 
     def _does_train(self, name: str) -> bool:
         """Whether a function, with those that it calls, computes gradients and updates variables."""
-        nodes, seen = [], {name}
+        nodes = list(self._reached(name))
+        return any(GRADIENT.search(node.name) for node in nodes) and any(node.op.startswith(UPDATES) for node in nodes)
+
+    def _updates(self, name: str) -> int:
+        """Operations of a function, with those that it calls, that update variables."""
+        return sum(node.op.startswith(UPDATES) for node in self._reached(name))
+
+    def _reached(self, name: str) -> Iterator[Any]:
+        """The operations of a function and of those that it calls."""
+        seen = {name}
         pending = [name]
         while pending:
             function = self._library.get(pending.pop())
             for node in function.node_def if function is not None else ():
-                nodes.append(node)
+                yield node
                 called = {value.func.name for value in node.attr.values() if value.WhichOneof("value") == "func"}
                 pending += called - seen
                 seen |= called
-        return any(GRADIENT.search(node.name) for node in nodes) and any(node.op.startswith(UPDATES) for node in nodes)
 
     def _pass(self, definition: Any) -> None:
         inlined = self._pieces.graph_proto.GraphDef()
@@ -179,6 +218,23 @@ def _asks_whether_initialized(definition: Any, condition: Any) -> bool:
         if node.op in ("LogicalAnd", "Identity"):
             pending += [name for name in node.input if not name.startswith("^")]
     return "VarIsInitializedOp" in kinds and kinds <= {"VarIsInitializedOp", "LogicalAnd", "Identity", "Const"}
+
+
+def _asks_whether_finite(definition: Any, condition: Any) -> bool:
+    """Whether a condition depends on gradients by whether they are finite."""
+    nodes = {node.name: node for node in definition.node}
+    pending, seen = [condition.input[0]], set()
+    while pending:
+        name = pending.pop().partition(":")[0]
+        if name in seen:
+            continue
+        seen.add(name)
+        node = nodes[name]
+        if node.op in _FINITE:
+            return True
+        if not GRADIENT.search(name):
+            pending += [one for one in node.input if not one.startswith("^")]
+    return False
 
 
 def _tensor(name: str) -> str:
