@@ -79,6 +79,7 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
         launch=launch,
         method=methods,
         others=traced.others,
+        loop=traced.loop,
         tight=tight,
         is_unrolled=unrolled,
         is_iterated=timing.is_iterated,

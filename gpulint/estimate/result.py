@@ -89,7 +89,10 @@ class Estimate:
     method: Sequence[str] = ()
     """How memory and time were computed, with their measured errors, as sentences."""
     others: Sequence[tuple[str, Where]] = ()
-    """Functions that take gradients, too, and are not in the step: name and first line."""
+    """Functions that take gradients, too, and are not in the step: name and first line. Of `fit`, the lines of further
+    calls."""
+    loop: Where | None = None
+    """A loop that may call `fit` of another model in each iteration."""
     tight: Sequence[str] = ()
     """Cards whose limit is so near the peak that the allocator and the error of the estimate decide whether it fits."""
     is_unrolled: bool = False
@@ -114,7 +117,13 @@ class Estimate:
         if self.others:
             named = ", ".join(f"{name} ({located(where)})" for name, where in self.others)
             found.append(
-                f"this is one of several steps, and the only one estimated: {named} takes or applies gradients, too"
+                f"this is one of several steps, and the only one estimated: {named} takes or applies gradients, "
+                "too; to estimate another, let the program reach it first"
+            )
+        if self.loop is not None:
+            found.append(
+                f"only the first iteration of the loop at {located(self.loop)} is estimated: if a later one trains a "
+                "larger model, start with that"
             )
         if self.tight:
             named = ", ".join(self.tight)

@@ -38,7 +38,10 @@ class Traced:
     is_eager: bool = False
     """Whether the program would run it eagerly. The estimate is of the traced step."""
     others: tuple[tuple[str, Where], ...] = ()
-    """Functions that take gradients, too, and are not in the step: name and first line."""
+    """Functions that take gradients, too, and are not in the step: name and first line. Of `fit`, the lines of further
+    calls."""
+    loop: Where | None = None
+    """A loop that may call `fit` of another model in each iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ def _read(text: str) -> Traced | NotTraced:
         return NotTraced(head["outcome"], head["reason"], Where(*where) if where else None, 0)
     graphs = [StepGraph.loads(line) for line in rest[: head["graphs"]]]
     others = tuple((name, Where(*place)) for name, place in head["others"])
-    return Traced(graphs[0], graphs[1] if len(graphs) > 1 else None, head["outcome"] == "eager step", others)
+    loop = Where(*head["loop"]) if head["loop"] else None
+    return Traced(graphs[0], graphs[1] if len(graphs) > 1 else None, head["outcome"] == "eager step", others, loop)
 
 
 def _why(ended: Ended, capture: Capture) -> NotTraced:

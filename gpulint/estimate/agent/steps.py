@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
 from gpulint.estimate.agent.eager import steps_around
+from gpulint.estimate.agent.fits import later
 from gpulint.estimate.agent.graphs import Captured, Read, Reader
 from gpulint.estimate.agent.inference import Shape
 from gpulint.estimate.agent.lifting import lifted
@@ -239,10 +240,16 @@ class StepWatch:
             self._stop("untraceable", str(error), place)
         except Exception as error:
             self._stop("untraceable", f"{type(error).__name__}: {_first_line(error)}", place)
+        loop = None
+        if name == FIT:
+            follow = later(sys._getframe(1), self.places.is_foreign)
+            others += [(FIT, self.places.at(*one)) for one in follow.calls]
+            loop = self.places.at(*follow.loop) if follow.loop is not None else None
         head = {
             "outcome": "eager step" if is_eager else "step",
             "graphs": len(graphs),
             "others": others,
+            "loop": loop,
         }
         self._finish([json.dumps(head), *(graph.dumps() for graph in graphs)])
 
