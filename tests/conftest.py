@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import tempfile
 from pathlib import Path
@@ -44,6 +46,22 @@ def pytest_configure(config: pytest.Config) -> None:
     patch.setattr(tempfile, "tempdir", temporary)
     for name in ("cache", "config"):
         patch.setenv(f"XDG_{name.upper()}_HOME", str(folders.mktemp(name)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import the test modules, in each process of pytest-xdist from another one on. All processes collect in the same
+    order, and each would rewrite the assertions of every module; so they find most of them in the others' byte code."""
+    config = session.config
+    if not hasattr(config, "workerinput") or config.args_source != pytest.Config.ArgsSource.TESTPATHS:
+        return
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    ]
+    first = int(config.workerinput["workerid"].lstrip("gw")) * len(modules) // config.workerinput["workercount"]
+    for name in modules[first:] + modules[:first]:
+        with contextlib.suppress(pytest.skip.Exception):
+            importlib.import_module(name)
 
 
 def in_repository() -> set[Path]:

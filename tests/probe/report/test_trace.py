@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,13 @@ def written(tmp_path: Path, capture: Capture) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
+    """The trace of `ran()`, loaded once: the trace processor takes a second to start."""
+    with loaded(written(tmp_path_factory.mktemp("trace"), ran())) as query:
+        yield query
+
+
 def slices(query: Query, where: str = "true") -> list[tuple[Any, ...]]:
     """(process, thread, name, begin in ms, duration in ms), in order."""
     return query(
@@ -85,17 +93,15 @@ def slices(query: Query, where: str = "true") -> list[tuple[Any, ...]]:
     )
 
 
-def test_perfetto_has_a_process_for_the_program_and_each_device_and_card(tmp_path: Path) -> None:
-    with loaded(written(tmp_path, ran())) as query:
-        names = [name for (name,) in query("select name from process where pid > 0 order by pid")]
-        assert names[0].startswith('program: python train.py a"\\ ')
-        assert names[1:] == ["CPU:0", "GPU:0", "GPU:1", "card 0000:80:00.0", "/job:worker/task:1/GPU:0"]
-        assert query("select name, value from stats where severity != 'info' and value > 0") == []
+def test_perfetto_has_a_process_for_the_program_and_each_device_and_card(query: Query) -> None:
+    names = [name for (name,) in query("select name from process where pid > 0 order by pid")]
+    assert names[0].startswith('program: python train.py a"\\ ')
+    assert names[1:] == ["CPU:0", "GPU:0", "GPU:1", "card 0000:80:00.0", "/job:worker/task:1/GPU:0"]
+    assert query("select name, value from stats where severity != 'info' and value > 0") == []
 
 
-def test_perfetto_has_the_phases_steps_calls_traces_and_the_end(tmp_path: Path) -> None:
-    with loaded(written(tmp_path, ran())) as query:
-        drawn = slices(query, "process.pid = 1")
+def test_perfetto_has_the_phases_steps_calls_traces_and_the_end(query: Query) -> None:
+    drawn = slices(query, "process.pid = 1")
     by_thread: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for _, thread, *rest in drawn:
         by_thread[thread].append(tuple(rest))
@@ -140,13 +146,12 @@ def test_perfetto_has_the_parts_of_each_step(tmp_path: Path) -> None:
     ]
 
 
-def test_perfetto_has_what_each_element_is_about(tmp_path: Path) -> None:
-    with loaded(written(tmp_path, ran())) as query:
-        rows = query(
-            "select slice.name as name, args.key as key, args.display_value as value from slice "
-            "join args using (arg_set_id) "
-            "where slice.name like 'tf.config%' or slice.name like 'to GPU:1 for 2%' or slice.name like '%step'"
-        )
+def test_perfetto_has_what_each_element_is_about(query: Query) -> None:
+    rows = query(
+        "select slice.name as name, args.key as key, args.display_value as value from slice "
+        "join args using (arg_set_id) "
+        "where slice.name like 'tf.config%' or slice.name like 'to GPU:1 for 2%' or slice.name like '%step'"
+    )
     about = {(name, key.removeprefix("args.")): value for name, key, value in rows}
     call, copy = "tf.config.set_soft_device_placement", "to GPU:1 for 2 × MatMul"
     assert about[call, "where"] == "/p/train.py:7"
@@ -158,16 +163,15 @@ def test_perfetto_has_what_each_element_is_about(tmp_path: Path) -> None:
     assert about[copy, "in each training step"] == "true"
 
 
-def test_perfetto_has_arrows_from_device_to_device(tmp_path: Path) -> None:
-    with loaded(written(tmp_path, ran())) as query:
-        ends = query(
-            "select a.name as source, b.name as target, pa.name as here, pb.name as there from flow "
-            "join slice a on flow.slice_out = a.id join slice b on flow.slice_in = b.id "
-            "join thread_track ta on a.track_id = ta.id join thread tha on ta.utid = tha.utid "
-            "join process pa on tha.upid = pa.upid "
-            "join thread_track tb on b.track_id = tb.id join thread thb on tb.utid = thb.utid "
-            "join process pb on thb.upid = pb.upid order by a.ts, a.name"
-        )
+def test_perfetto_has_arrows_from_device_to_device(query: Query) -> None:
+    ends = query(
+        "select a.name as source, b.name as target, pa.name as here, pb.name as there from flow "
+        "join slice a on flow.slice_out = a.id join slice b on flow.slice_in = b.id "
+        "join thread_track ta on a.track_id = ta.id join thread tha on ta.utid = tha.utid "
+        "join process pa on tha.upid = pa.upid "
+        "join thread_track tb on b.track_id = tb.id join thread thb on tb.utid = thb.utid "
+        "join process pb on thb.upid = pb.upid order by a.ts, a.name"
+    )
     assert sorted(ends) == [
         ("to GPU:0 for 1 × _Send", "from /job:worker/task:1/GPU:0 for 1 × _Send", "/job:worker/task:1/GPU:0", "GPU:0"),
         ("to GPU:1 for 2 × MatMul", "from GPU:0 for 2 × MatMul", "GPU:0", "GPU:1"),
@@ -175,14 +179,13 @@ def test_perfetto_has_arrows_from_device_to_device(tmp_path: Path) -> None:
     ]
 
 
-def test_perfetto_has_the_memory_of_each_device(tmp_path: Path) -> None:
-    with loaded(written(tmp_path, ran())) as query:
-        rows = query(
-            "select process.name as process, process_counter_track.name as name, counter.ts as ts, "
-            "counter.value as value from counter "
-            "join process_counter_track on counter.track_id = process_counter_track.id "
-            "join process using (upid) order by ts"
-        )
+def test_perfetto_has_the_memory_of_each_device(query: Query) -> None:
+    rows = query(
+        "select process.name as process, process_counter_track.name as name, counter.ts as ts, "
+        "counter.value as value from counter "
+        "join process_counter_track on counter.track_id = process_counter_track.id "
+        "join process using (upid) order by ts"
+    )
     curves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for process, name, ts, value in rows:
         curves[process.partition(":")[0] if "program" in process else process, name].append((ts / 1e9, value))
