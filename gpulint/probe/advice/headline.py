@@ -168,8 +168,9 @@ def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> st
     name = _PARTS[most]
     if most == "input" and 2 * ending > rest[most]:
         name = _LATE if 2 * by_chance > ending else _END
-    elif most == "trace" and not any(one.cause in _AGAIN for one in advice):
-        name = _ONCE
+    elif most == "trace":
+        again = sum(one.seconds for one in advice if one.cause in _AGAIN)
+        name = (name if 2 * again >= rest[most] else f"{name}, mostly for the first time") if again else _ONCE
     share = percent(rest[most] / time.seconds)
     return f"most of the rest is {name} ({share})" if is_known else f"{share} of the time is {name}"
 

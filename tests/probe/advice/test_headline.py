@@ -137,7 +137,9 @@ def test_functions_that_are_traced_once_are_no_obstacle_to_remove() -> None:
     said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 10.0)])
     assert said.endswith("62.0 % of the time is the first tracing and compiling of each function.")
     said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 10.0), advice("retracing", 8.0)])
-    assert said.endswith("62.0 % of the time is tracing and compiling.")
+    assert said.endswith("62.0 % of the time is tracing and compiling, mostly for the first time.")
+    said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 40.0), advice("retracing", 40.0)])
+    assert said.endswith("Training waits for its input.")
 
 
 def test_a_run_on_the_cpu_that_computes_most_of_the_time_waits_for_nothing() -> None:
