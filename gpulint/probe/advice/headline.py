@@ -144,6 +144,9 @@ def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> st
     unless it accounts for little of the time, or for much less than the largest part of the rest."""
     if advice and advice[0].is_outside and advice[0].is_timed and (outside := advice[0].outside) is not None:
         return f"{outside.what} took {duration(outside.seconds)}, training {duration(time.seconds)}"
+    early = time.first.seconds_of("trace") if time.first is not None and not capture.simulated else 0.0
+    if early > time.seconds and not (advice and advice[0].seconds > early):
+        return f"{_PARTS['trace']} took {duration(early)} until the first step ended, training {duration(time.seconds)}"
     is_known = any(one.busy_share is not None for one in time.devices)
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
     ending, by_chance = waited(capture, time)
@@ -165,8 +168,9 @@ def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> st
     name = _PARTS[most]
     if most == "input" and 2 * ending > rest[most]:
         name = _LATE if 2 * by_chance > ending else _END
-    elif most == "trace" and not any(one.cause in _AGAIN for one in advice):
-        name = _ONCE
+    elif most == "trace":
+        again = sum(one.seconds for one in advice if one.cause in _AGAIN)
+        name = (name if 2 * again >= rest[most] else f"{name}, mostly for the first time") if again else _ONCE
     share = percent(rest[most] / time.seconds)
     return f"most of the rest is {name} ({share})" if is_known else f"{share} of the time is {name}"
 

@@ -31,11 +31,16 @@ NAMES = ("keras", "tf_keras")
 
 TRAINING = "fit"
 
-ARRAYS, DATASET, GENERATOR, LOADER, OTHER = "arrays", "dataset", "generator", "PyDataset", "other"
-"""Kinds of data that are passed to `fit`."""
+ARRAYS, DATASET, GENERATOR, OTHER = "arrays", "dataset", "generator", "other"
+LOADER, LIBRARY, SEQUENCE = "PyDataset", "PyDataset of a library", "Sequence"
+"""Kinds of data that are passed to `fit`. A `PyDataset` of a library is one that the program did not write; `Sequence`
+is Keras 2's."""
 
-_KINDS = {"PyDataset": LOADER, "Sequence": LOADER, "DatasetV2": DATASET, "DistributedDatasetInterface": DATASET}
-"""Name of a base class of the data → its kind. `Sequence` is Keras 2's `PyDataset`."""
+LOADERS = (LOADER, LIBRARY, SEQUENCE)
+"""Kinds that Python loads in `workers`."""
+
+_KINDS = {"PyDataset": LOADER, "Sequence": SEQUENCE, "DatasetV2": DATASET, "DistributedDatasetInterface": DATASET}
+"""Name of a base class of the data → its kind."""
 
 
 class Models:
@@ -109,7 +114,9 @@ class Models:
 
     def _count_data(self, data: Any, keywords: dict[str, Any]) -> None:
         kind = _kind(data)
-        workers = keywords.get("workers", getattr(data, "workers", 1)) if kind == LOADER else 0
+        if kind == LOADER and self._places.of_function(type(data).__getitem__) is None:
+            kind = LIBRARY
+        workers = keywords.get("workers", getattr(data, "workers", 1)) if kind in LOADERS else 0
         batch = keywords.get("batch_size") or 0
         self.data.count(self._places.here(), kind, int(workers), int(batch))
 

@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 from gpulint import _version
@@ -27,7 +27,8 @@ MOST_CALLERS = 8
 MOST_FRAMES = 5
 """Limit of the user's frames recorded for an error, and for where a program is."""
 
-_OF_TENSORFLOW = tuple(f"{os.sep}{name}{os.sep}" for name in ("tensorflow", "keras", "tf_keras"))
+_TENSORFLOW = ("tensorflow", "keras", "tf_keras")
+_OF_TENSORFLOW = tuple(f"{os.sep}{name}{os.sep}" for name in _TENSORFLOW)
 _GENERATED = "__autograph_generated_file"
 _CYTHON = (".pyx", ".pxi", ".pxd")
 """Extensions of Cython: frames of a compiled module name its sources where it was built, such as `h5py/h5f.pyx`."""
@@ -68,6 +69,8 @@ class Places:
         self._libraries = Libraries()
         self.known: dict[str, bool | str] = {}
         """File → whether it is foreign; the part for a file of a strategy's own work."""
+        self._built: dict[str, bool] = {}
+        """File of a library → whether it uses TensorFlow or Keras."""
         self._cells: dict[str, CellRows] = {}
         self._directory = os.getcwd()
         self._whole: dict[str, str] = {}
@@ -208,6 +211,20 @@ class Places:
         """Whether a file belongs to TensorFlow or Keras."""
         return self._libraries.has_added(path) or any(name in path for name in _OF_TENSORFLOW)
 
+    def is_in_other_library(self, depth: int = 1) -> bool:
+        """Whether a library that is itself built on TensorFlow or Keras called the caller: not if the user's line did,
+        directly or by a library such as NumPy."""
+        frame: FrameType | None = sys._getframe(depth + 1)
+        while frame is not None and self.is_foreign(path := frame.f_code.co_filename):
+            if not path.startswith(GPULINT) and not self.is_of_tensorflow(path):
+                is_built = self._built.get(path)
+                if is_built is None:
+                    is_built = self._built[path] = any(map(_is_of_tensorflow, [*frame.f_globals.values()]))
+                if is_built:
+                    return True
+            frame = frame.f_back
+        return False
+
     def is_library(self, module: ModuleType) -> None:
         """Treat a module as part of a library, wherever it lies."""
         self._libraries.add(module)
@@ -250,3 +267,12 @@ class Places:
         for frame in reversed(self.extract_stack() if self.extract_stack is not None else ()):
             if not self.is_foreign(frame.filename) and _GENERATED not in frame.filename:
                 yield self.at(frame.filename, frame.lineno)
+
+
+def _is_of_tensorflow(value: Any) -> bool:
+    """Whether a global name of a module stands for TensorFlow, Keras or what they define."""
+    if isinstance(value, ModuleType):
+        name = value.__name__
+    else:
+        name = value.__module__ if isinstance(value, (FunctionType, type)) else ""
+    return str(name).partition(".")[0] in _TENSORFLOW

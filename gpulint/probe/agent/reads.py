@@ -30,7 +30,8 @@ class Reads:
     training steps after which each line reads.
 
     All of them end in one private method of eager tensors (2.16 and 2.21). What TensorFlow and Keras read of their own
-    accord (distributed iterators, progress bars) is not the program's doing, and is not counted. What other threads
+    accord (distributed iterators, progress bars) is not the program's doing, and is not counted, nor is what a library
+    that is built on them reads within a call. What other threads
     read, as a `py_function`, holds up no step: only the reads are counted, not the steps.
     """
 
@@ -83,4 +84,6 @@ class Reads:
 
     def _is_asked_for(self, called: CodeType) -> bool:
         """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""
-        return called.co_name in READERS or not self._places.is_of_tensorflow(called.co_filename)
+        if self._places.is_of_tensorflow(called.co_filename):
+            return called.co_name in READERS
+        return not self._places.is_in_other_library(2)

@@ -42,6 +42,9 @@ PASS = "loop"
 STAGES = 200
 """Stages recorded; later ones belong to the stage around them."""
 
+FIRST = "first step"
+"""The kind of the record of what the thread did until its first step ended."""
+
 OnSpan: TypeAlias = Callable[[int, float, float], None]
 """Receives a state and the moments (`time.perf_counter`) between which the thread was in it without interruption."""
 
@@ -112,6 +115,8 @@ class States:
         self._untold: list[Stage] = []
         self._made = 0
         self._segments: list[Segment] = []
+        self._first_step: Segment | None = None
+        """What the thread did until its first step ended, until that is written."""
         self._moved: list[Moved] = []
         self._single = 0
         self._slow: list[float] = []
@@ -123,6 +128,8 @@ class States:
 
     def _begin(self, thread: int) -> None:
         self._thread = thread
+        for work in self._known.values():  # of the thread before
+            work.fresh, work.fresh_count = 0.0, 0
         self._stack = [self._work(PYTHON, None, "")]
         self._since = self._began = self._first = self._last = perf_counter()
         self._stepped = self._due = 0.0
@@ -255,8 +262,8 @@ class States:
             self._settle(now, eager - self._eager_before)
         else:
             self.is_counting = True
+            self._end_first_step(now)
             self._began = self._first = now
-            self._drop()
         self._last = self._stepped = now
         self._eager_before = eager
         if now >= self._due:
@@ -290,10 +297,15 @@ class States:
         self._touched.clear()
         return fresh
 
-    def _drop(self) -> None:
-        for work in self._touched:
-            work.fresh, work.fresh_count = 0.0, 0
-        self._touched.clear()
+    def _end_first_step(self, now: float) -> None:
+        """What was done until now is no part of the time of the steps."""
+        rows = [(one.place, one.state, one.detail, one.fresh, one.fresh_count) for one in self._touched]
+        row = Segment(0, self._began, now, 1, self._sum(), 0, [], rows, [])
+        for work in self._known.values():
+            work.seconds, work.count = 0.0, 0
+        self._settled = [0.0] * len(STATES)
+        with self._lock:
+            self._first_step = row
 
     def _cut(self) -> None:
         """Ends a segment at the last step."""
@@ -381,11 +393,14 @@ class States:
             segments, self._segments = self._segments, []
             stages, self._untold = self._untold, []
             moved, self._moved = self._moved, []
+            first, self._first_step = self._first_step, None
         for stage in stages:
             writer.write("stage", id=stage.id, name=stage.name, where=stage.place)
-        for one in segments:
+        for one in (first, *segments):
+            if one is None:
+                continue
             writer.write(
-                "time",
+                FIRST if one is first else "time",
                 stage=one.stage,
                 began=self._at(one.began),
                 ended=self._at(one.ended),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from math import inf
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -63,6 +64,8 @@ class Tracings:
         self._shapes: dict[str, set[Shapes]] = {}
         self._early: dict[str, deque[_Call]] = {}
         """Long calls of a function from when its usual time was not known, or was that of compilations."""
+        self._guessed: Counter[str] = Counter()
+        """Function → its compilations after the first."""
         self._traced = 0
         self._inner = 0.0
         """Seconds of traces inside the current one."""
@@ -181,13 +184,15 @@ class Tracings:
         recent = self._usual[name]
         if name in self.containing:
             usual = median(recent) if len(recent) >= NEEDED else None
-            text = _text(shapes or _open(arguments))
-            call = _Call(place, began, seconds, time.process_time() - cpu, text)
-            if is_new or (usual is not None and call.has_compiled(usual)):
+            specs = () if shapes else _specs(arguments)
+            text = _text(shapes or tuple(shape for shape in specs if None in shape))
+            most = 0 if 0 < len(shapes) < LEAVES else _new_shapes(specs)
+            call = _Call(place, began, seconds, time.process_time() - cpu, text, most)
+            if is_new or (usual is not None and call.has_compiled(usual) and self._guessed[name] < most):
                 self._compiles(name, call, usual or 0.0)
                 return
             early = self._early.setdefault(name, deque(maxlen=RECENT))
-            if call.has_compiled(0.0):
+            if call.has_compiled(0.0) and most:
                 early.append(call)
         recent.append(seconds)
         if self._early.get(name):
@@ -198,12 +203,15 @@ class Tracings:
         usual = median(recent) if len(recent) >= NEEDED else float("inf")
         for call in [one for one in self._early[name] if one.has_compiled(usual)]:
             self._early[name].remove(call)
+            if self._guessed[name] >= call.most:
+                continue
             if call.seconds in recent:
                 recent.remove(call.seconds)
             self._compiles(name, call, usual)
 
     def _compiles(self, name: str, call: _Call, usual: float) -> None:
         beyond = call.seconds - usual
+        self._guessed[name] += 1
         self._states.moves(call.place, TRACE, name, call.began, call.began + beyond, beyond)
         self._add(name, self._made_at.get(name, call.place), XLA, beyond, call.causes)
 
@@ -226,13 +234,14 @@ class Tracings:
 
 class _Call(NamedTuple):
     """A call of a function that XLA compiles, or that contains one. `computed`: seconds of all processors; `causes`:
-    its shapes, in words."""
+    its shapes, in words; `most`: the number of shapes that may follow the first."""
 
     place: Place | None
     began: float
     seconds: float
     computed: float
     causes: list[str]
+    most: float = inf
 
     def has_compiled(self, usual: float) -> bool:
         """Whether it took so much longer than usual, computing, that it must have compiled."""
@@ -266,10 +275,19 @@ def _shapes(arguments: Any) -> Iterator[tuple[Any, ...]]:
             yield tuple(value.shape) if getattr(value.shape, "rank", 0) is not None else ()
 
 
-def _open(arguments: Iterable[Any]) -> Shapes:
-    """Shapes that are not fixed, of the elements of the iterators among some arguments."""
-    left = [getattr(one, "element_spec", None) for one in arguments]
-    return tuple(shape for shape in _shapes(left) if None in shape)
+def _specs(arguments: Iterable[Any]) -> Shapes:
+    """Shapes of the elements of the iterators among some arguments."""
+    return tuple(_shapes([getattr(one, "element_spec", None) for one in arguments]))
+
+
+def _new_shapes(specs: Shapes) -> float:
+    """Maximum number of shapes that follow the first: none if all are fixed; where only the batch is not, the last
+    batch may be smaller."""
+    if not specs:
+        return inf
+    if not any(None in shape for shape in specs):
+        return 0
+    return inf if any(None in shape[1:] for shape in specs) else 1
 
 
 def _text(shapes: Shapes) -> list[str]:

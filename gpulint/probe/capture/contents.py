@@ -173,6 +173,8 @@ class Capture:
     """Pipeline stages, keyed by id."""
     segments: list[Segment] = field(default_factory=list)
     """The time of the training thread from its first step on, without gaps."""
+    first_step: Segment | None = None
+    """The time of the training thread until its first step ended."""
     steps_taken: list[TakenStep] = field(default_factory=list)
     """The first steps after that one."""
     inside: list[Inside] = field(default_factory=list)

@@ -467,13 +467,13 @@ def _time(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for ended, *seconds, eager in record["each"]:
         of_state = {name: spent for name, spent in zip(states, seconds, strict=True) if spent}
         capture.steps_taken.append(TakenStep(ended, of_state, eager, slow.get(ended, ())))
-    began, ended, work = (
-        float(record["began"]),
-        float(record["ended"]),
-        tuple(_work(files, row) for row in record["work"]),
-    )
+    began, ended, work = float(record["began"]), float(record["ended"]), [_work(files, row) for row in record["work"]]
     seconds = {str(name): float(spent) for name, spent in record["seconds"].items()}
-    capture.segments.append(Segment(record["stage"], began, ended, record["steps"], seconds, record["eager"], work))
+    one = Segment(record["stage"], began, ended, record["steps"], seconds, record["eager"], (*work,))
+    if record["kind"] == "time":
+        capture.segments.append(one)
+    else:
+        capture.first_step = one
 
 
 def _work(files: _Files, row: list[Any]) -> Work:
@@ -587,6 +587,7 @@ _HANDLERS = {
     "pace": _pace,
     "stage": _stage,
     "time": _time,
+    "first step": _time,
     "inside": _inside,
     "traced": _traced,
     "eager": _eager,

@@ -500,8 +500,9 @@ class Retrace(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Data that the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset" or "other";
-    `workers` of a PyDataset; `batch`, the requested batch size, 0 if the data is in batches."""
+    """Data that the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset", "PyDataset of a
+    library", "Sequence" (Keras 2) or "other"; `workers` of a PyDataset; `batch`, the requested batch size, 0 if the
+    data is in batches."""
 
     where: Where | None
     kind: str

@@ -21,6 +21,7 @@ from gpulint.probe.measures.retracing import causes_of, in_words
 from gpulint.probe.measures.training_time import (
     INPUT,
     LAUNCH,
+    OWN,
     PYTHON,
     UNRECORDED,
     Span,
@@ -107,6 +108,19 @@ class PhaseTime(NamedTuple):
     where: Where | None = None
 
 
+class FirstStep(NamedTuple):
+    """The time from the import of TensorFlow to the end of the first training step, in which functions are traced and
+    pipelines fill their buffers; it is no part of the training time. `by_line`: longest first."""
+
+    seconds: float
+    parts: tuple[Part, ...]
+    by_line: tuple[PartAt, ...]
+
+    def seconds_of(self, part: str) -> float:
+        """Seconds of a part, 0 if it took none."""
+        return next((one.seconds for one in self.parts if one.name == part), 0.0)
+
+
 class DeviceTime(NamedTuple):
     """How busy a device was. `source` is "tracer", "nvml" (`busy_share` is None then), or "" if unknown."""
 
@@ -184,6 +198,8 @@ class TimeSpent:
     """The slowest first; empty where tf.data does not measure: in TensorFlow before 2.21, or if autotuning is off."""
     unrecorded: float = 0.0
     """Seconds of which the capture does not tell what they were spent on; `parts` are the rest."""
+    first: FirstStep | None = None
+    """None if it was not recorded, as by an early gpulint."""
     worker: str = ""
     """The worker of a cluster whose steps these are, "" if there is one process."""
 
@@ -243,7 +259,22 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         input_stages=tuple(_input_stages(capture)),
         pipeline=tuple(sorted(_pipeline(capture), key=lambda one: -one.total)),
         unrecorded=spent.get(UNRECORDED, 0.0),
+        first=_first_step(capture),
     )
+
+
+def _first_step(capture: Capture) -> FirstStep | None:
+    one = capture.first_step
+    if one is None:
+        return None
+    spent = {state: seconds for state, seconds in one.seconds.items() if state in PARTS}
+    seconds = one.ended - one.began - one.seconds.get(OWN, 0.0)
+    lines = [
+        PartAt(work.state, work.where, work.seconds, work.times, work.detail)
+        for work in sorted(one.work, key=lambda work: -work.seconds)
+        if work.state in PARTS
+    ]
+    return FirstStep(seconds, parts_of(spent, seconds), tuple(lines)) if seconds > 0 else None
 
 
 def _of_cluster(capture: Capture) -> TimeSpent | None:

@@ -168,6 +168,7 @@ def _time(time: TimeSpent) -> dict[str, Any]:
             one.device: {"busy_share": one.busy_share, "kernels_per_step": one.kernels_per_step} for one in time.devices
         },
         "unknown": time.why_unknown or None,
+        "first_step": {"seconds": time.first.seconds, "parts": _parts(time.first.parts)} if time.first else None,
         "phases": [
             {
                 "name": one.name,

@@ -73,6 +73,7 @@ _TIME = of_object(
         "unrecorded": NUMBER,
         "devices": of_table(_DEVICE_TIME),
         "unknown": TEXT_OR_NULL,
+        "first_step": or_null(of_object({"seconds": NUMBER, "parts": _PARTS})),
         "phases": of_array(_PHASE),
         "by_line": of_array(_located({"part": TEXT, "seconds": NUMBER, "count": COUNT, "detail": TEXT})),
         "operations_per_step": NUMBER_OR_NULL,

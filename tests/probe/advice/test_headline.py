@@ -12,7 +12,7 @@ from gpulint.probe.advice.advice import CAUSES, Advice, Outside
 from gpulint.probe.advice.headline import headline
 from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.capture.records import Node, Steps, Task, Where
-from gpulint.probe.measures.time_spent import PARTS, TimeSpent
+from gpulint.probe.measures.time_spent import PARTS, FirstStep, TimeSpent, parts_of
 from tests.probe.advice.times import spent
 
 GPU = Capture(tensorflow={"tensorflow": "2.21.0"}, logical=("CPU:0", "GPU:0"), process={"pid": 1})
@@ -117,12 +117,29 @@ def test_advice_about_a_small_part_is_not_what_training_waits_for() -> None:
     assert said == "Trained on the CPU. 63.0 % of the time is Python between steps."
 
 
+@pytest.mark.parametrize(
+    ("traced", "gain", "said"),
+    [
+        (9.0, 0.0, "Tracing and compiling took 9.0 s until the first step ended, training 5.0 s."),
+        (9.0, 2.0, "Tracing and compiling took 9.0 s until the first step ended, training 5.0 s."),
+        (4.0, 0.0, "Nothing stands in its way."),
+        (4.0, 2.0, "Training waits for its input."),
+    ],
+)
+def test_tracing_that_takes_longer_than_training_is_the_obstacle(traced: float, gain: float, said: str) -> None:
+    time = replace(spent({"launch": 5.0}), first=FirstStep(10.0, parts_of({"trace": traced}, 10.0), ()))
+    advised = [advice("input-bound", gain)] if gain else []
+    assert headline(run(logical=("CPU:0",)), time, advised) == f"Trained on the CPU. {said}"
+
+
 def test_functions_that_are_traced_once_are_no_obstacle_to_remove() -> None:
     time = spent({"trace": 62.0, "input": 30.0, "launch": 8.0})
     said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 10.0)])
     assert said.endswith("62.0 % of the time is the first tracing and compiling of each function.")
     said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 10.0), advice("retracing", 8.0)])
-    assert said.endswith("62.0 % of the time is tracing and compiling.")
+    assert said.endswith("62.0 % of the time is tracing and compiling, mostly for the first time.")
+    said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 40.0), advice("retracing", 40.0)])
+    assert said.endswith("Training waits for its input.")
 
 
 def test_a_run_on_the_cpu_that_computes_most_of_the_time_waits_for_nothing() -> None:

@@ -25,6 +25,8 @@ def built(*operations: tuple[str, Where]) -> Counter[Execution]:
     [
         (capture(data=Counter({Data(HERE, "PyDataset", 1, 0): 1})), HERE, "`workers=8`"),
         (capture(data=Counter({Data(HERE, "PyDataset", 4, 0): 1})), HERE, "more `workers`"),
+        (capture(data=Counter({Data(HERE, "PyDataset of a library", 1, 0): 1})), HERE, "Set its `workers` to 8"),
+        (capture(data=Counter({Data(HERE, "Sequence", 1, 0): 1})), HERE, "Pass `workers=8` to `fit`"),
         (capture(data=Counter({Data(HERE, "generator", 0, 0): 1})), HERE, "a `PyDataset` with `workers=8`"),
         (capture(data=Counter({Data(HERE, "arrays", 0, 32): 1})), HERE, "larger `batch_size`"),
         (capture(executions=built(("MapDataset", THERE))), THERE, "`num_parallel_calls=tf.data.AUTOTUNE`"),
@@ -48,6 +50,8 @@ def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: 
     [
         ("arrays", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
         ("dataset", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
+        ("PyDataset of a library", "Return None from `num_batches` of a subclass of its class, and pass"),
+        ("Sequence", "Let `__len__` cover several epochs"),
         ("PyDataset", "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch`"),
         (None, "Create the dataset once, iterate over its `repeat()`"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -116,6 +117,14 @@ def test_compilations_are_distinguished_from_traces() -> None:
         first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[once]), capture()).cause == "recompiling"
     )
     assert not advise(capture(), (), spent({"trace": 8.0, "launch": 20.0}, tracings=[once]))
+
+
+def test_compiling_before_the_first_step_ends_costs_the_run() -> None:
+    seen = capture(end={"status": 0, "seconds": 60.0})
+    time = spent({"trace": 0.5, "launch": 9.5}, by_line=[PartAt("trace", HERE, 0.5, 1, "train")])
+    (one,) = advise(seen, (), replace(time, tracings=(tracing("train", "xla", 1, 30.5, 0),)))
+    assert (one.cause, one.is_outside, one.seconds) == ("recompiling", True, 30.5)
+    assert not advise(seen, (), replace(time, tracings=(tracing("train", "xla", 1, 2.0, 0),))), "it pays"
 
 
 def test_a_function_that_is_traced_again_outside_training_costs_the_run() -> None:

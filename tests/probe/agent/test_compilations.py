@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,26 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-def of_calls(clock: Clock, path: Path, *calls: float) -> tuple[list[Any], States]:
+@dataclass
+class Tensor:
+    shape: tuple[int | None, ...]
+
+
+@dataclass
+class Elements:
+    element_spec: tuple[Tensor, ...]
+
+
+def of_calls(clock: Clock, path: Path, *calls: float, arguments: tuple[Any, ...] = ()) -> tuple[list[Any], States]:
     """The row of a function with a compiled one inside, of calls that take so many seconds."""
     states = States()
     states.stepped(0)
     tracings = Tracings(Places(), states, Guard(failed), compiled=())
     tracings.containing.add("fit")
     for seconds in calls:
-        tracings.began("fit", FIT, ())
+        tracings.began("fit", FIT, arguments)
         clock.passes(seconds)
-        tracings.ended("fit", FIT, ())
+        tracings.ended("fit", FIT, arguments)
     writer = Writer(str(path))
     tracings.write(writer)
     writer.close()
@@ -87,3 +98,33 @@ def test_a_function_that_is_always_slow_or_waits_compiles_nothing(clock: Clock, 
     slow = [0.01] * 24 if share < BUSY else [2.0] * 24
     row, _ = of_calls(clock, tmp_path / "c.jsonl", *[2.0] * 12, *slow)
     assert row == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "times"), [((32, 8), 0), ((None, 8), 1), ((None, None), 4)], ids=["fixed", "open batch", "open length"]
+)
+def test_calls_slow_down_on_a_busy_machine(
+    clock: Clock, tmp_path: Path, shape: tuple[int | None, ...], times: int
+) -> None:
+    """There are no more compilations than the elements of the iterator can have new shapes."""
+    elements = Elements((Tensor(shape),))
+    row, _ = of_calls(clock, tmp_path / "c.jsonl", *[0.01] * 5, *[0.2] * 4, *[0.01] * 5, arguments=(elements,))
+    assert (row[4] if row else 0) == times
+
+
+def test_xla_compiles_a_function_only_for_shapes_that_it_has_not_seen(clock: Clock, tmp_path: Path) -> None:
+    """Its first shape is new, too, since no trace is seen here."""
+    path = tmp_path / "c.jsonl"
+    states = States()
+    states.stepped(0)
+    tracings = Tracings(Places(), states, Guard(failed), compiled={"step"})
+    tracings.containing.add("step")
+    for length, seconds in ((8, 0.01), (8, 0.01), (8, 0.01), (8, 2.0), (9, 1.0), (9, 0.01), (8, 2.0)):
+        tracings.began("step", FIT, ())
+        clock.passes(seconds)
+        tracings.ended("step", FIT, (Tensor((length,)),))
+    writer = Writer(str(path))
+    tracings.write(writer)
+    writer.close()
+    rows = [row for line in path.read_text().splitlines() for row in json.loads(line).get("rows", ())]
+    assert [row[4:7] for row in rows] == [[2, pytest.approx(1.0), ["(8,)", "(9,)"]]]

@@ -66,6 +66,37 @@ def test_modules_that_are_libraries_are_so_without_an_installer(tmp_path: Path) 
     assert libraries.has("/usr/lib/python3/dist-packages/numpy/core.py")
 
 
+READS = """
+import tensorflow as tf
+from agents import acts
+from plots import draws
+
+tensor = tf.ones((2,))
+for step in range(4):
+    with tf.GradientTape() as tape:
+        tape.watch(tensor)
+        loss = tf.reduce_sum(tensor)
+    tape.gradient(loss, tensor)
+    acts(tensor)  # the library's own
+    draws(tensor)  # handed over
+"""
+
+
+@pytest.mark.tensorflow
+def test_what_a_library_on_tensorflow_reads_is_its_own(tmp_path: Path) -> None:
+    """The program can do nothing about it, but about what it hands to others."""
+    install(tmp_path / "lib", "agents", "agents.py")
+    install(tmp_path / "lib", "plots", "plots.py")
+    (tmp_path / "lib" / "agents.py").write_text(
+        "import tensorflow as tf\n\n\ndef acts(x):\n    return tf.add(x, 1).numpy()\n"
+    )
+    (tmp_path / "lib" / "plots.py").write_text("def draws(x):\n    return x.numpy()\n")
+    text = f"import sys\nsys.path.append({str(tmp_path / 'lib')!r})\n{READS}"
+    _, capture = probed(tmp_path, text)
+    program = str(tmp_path / "prog.py")
+    assert {one.where for one in capture.reads} == {Where(program, row_of(text, "# handed over"))}
+
+
 STEP = """
 import tensorflow as tf
 

@@ -17,6 +17,7 @@ from gpulint.probe.agent.inputs import CLOSE, Inputs, _Call, _Inside
 from gpulint.probe.agent.states import CHECKPOINT, INPUT, LAUNCH, PYTHON, STATES, TRACE, States
 from gpulint.probe.agent.writer import Writer
 from gpulint.probe.capture.reader import read
+from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.time_spent import time_spent
 
 LINE = ("train.py", 7)
@@ -88,6 +89,45 @@ def test_nothing_is_counted_before_the_first_step(tmp_path: Path) -> None:
     states.close()
     found = [one for one in records(states, tmp_path / "run.jsonl") if one["kind"] in ("time", "inside")]
     assert all(one["kind"] == "time" and "trace" not in str(one["work"]) for one in found)
+
+
+def test_what_was_done_until_the_first_step_ended_is_apart(tmp_path: Path) -> None:
+    states = States()
+    states.enter(TRACE, LINE, "step")
+    time.sleep(0.002)
+    states.leave()
+    states.stepped(0)
+    time.sleep(0.001)
+    states.stepped(0)
+    states.close()
+    records(states, tmp_path / "run.jsonl")
+    found = time_spent(read(str(tmp_path / "run.jsonl")))
+    assert found is not None
+    assert found.first is not None
+    assert found.first.seconds_of("trace") >= 0.002
+    assert [(one.name, one.where, one.detail) for one in found.first.by_line[:1]] == [("trace", Where(*LINE), "step")]
+    assert sum(one.seconds for one in found.first.parts) == pytest.approx(found.first.seconds, abs=1e-4)
+    assert found.seconds_of("trace") == 0
+
+
+def test_python_is_counted_in_the_thread_that_trains(tmp_path: Path) -> None:
+    states = States()
+    states.enter(LAUNCH, LINE, "prepare")
+    states.leave()
+
+    def train() -> None:
+        states.stepped(0)
+        time.sleep(0.01)
+        states.stepped(0)
+        states.close()
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    records(states, tmp_path / "run.jsonl")
+    found = time_spent(read(str(tmp_path / "run.jsonl")))
+    assert found is not None
+    assert found.seconds_of("python") >= 0.01
 
 
 def test_other_threads_have_no_states() -> None:

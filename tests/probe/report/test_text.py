@@ -15,7 +15,7 @@ from gpulint.probe.advice.words import gain
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Card, Node, Sample, Steps, Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
-from gpulint.probe.measures.time_spent import StepTime
+from gpulint.probe.measures.time_spent import FirstStep, PartAt, StepTime, parts_of
 from gpulint.probe.report import RunReport, render
 from gpulint.probe.report.layout import beside, block, columns, columns_of
 from tests.probe.advice.times import spent
@@ -94,6 +94,17 @@ def test_the_answer_comes_first() -> None:
     assert "GPU404" in " ".join(lines[first : first + 3])
     second = next(line for line in lines if line.startswith("  2  "))
     assert second.endswith("then up to 1.7× faster")
+
+
+@pytest.mark.parametrize(("input_", "told"), [(1.0, ""), (30.0, ", input 30.0 s")])
+def test_what_took_long_until_the_first_step_ended_is_told(input_: float, told: str) -> None:
+    traced = PartAt("trace", Where("slow_input.py", 12), 40.0, 1, "step")
+    early = FirstStep(60.0 + input_, parts_of({"trace": 40.0, "input": input_}, 60.0 + input_), (traced,))
+    seen = report()
+    assert seen.time is not None
+    text = render("text", replace(seen, time=replace(seen.time, first=early)), False)
+    assert f"until the first step ended: trace 40.0 s (slow_input.py:12){told}\n" in text
+    assert "until the first step" not in render("text", seen, False)
 
 
 def test_checks_are_one_line_unless_they_say_something_new() -> None:

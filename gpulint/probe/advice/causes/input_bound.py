@@ -16,7 +16,7 @@ from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.advice.pipeline_ends import recurs
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, PARALLEL_MAP, stages
 from gpulint.probe.agent.inputs import CLOSE, NEXT, OPEN
-from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
+from gpulint.probe.agent.models import ARRAYS, DATASET, LIBRARY, LOADER, LOADERS, SEQUENCE
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
 from gpulint.probe.capture.records import Data, Where
 from gpulint.probe.measures.peer_waits import peer_waits
@@ -172,11 +172,15 @@ def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) ->
         return
     text = "each epoch reopens the pipeline" if fits else "each pass over the dataset reopens its pipeline"
     fix = "Create the dataset once, iterate over its `repeat()`, and count the steps of an epoch."
-    if any(one.where == where and one.kind == LOADER for one in observed.capture.data):
+    kind = next((one.kind for one in observed.capture.data if one.where == where), "")
+    if kind in (LOADER, LIBRARY):
+        whose = "a subclass of its class" if kind == LIBRARY else "the `PyDataset`"
         fix = (
-            "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch` to `fit`: one pipeline "
+            f"Return None from `num_batches` of {whose}, and pass `steps_per_epoch` to `fit`: one pipeline "
             "serves all epochs. The index then keeps counting: take it modulo the number of batches."
         )
+    elif kind == SEQUENCE:
+        fix = "Let `__len__` cover several epochs, and pass fewer `epochs` to `fit`."
     elif fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
@@ -225,7 +229,7 @@ def _stage(
     """Stage that a line waits for, `each` seconds for each of `count` elements: its place, its problem, the fix, and
     the rule that found it."""
     given = next((one for one in observed.capture.data if one.where == where), None)
-    if given is not None and given.kind in (LOADER, KERAS_GENERATOR):
+    if given is not None and given.kind in (*LOADERS, KERAS_GENERATOR):
         finding = finding_at(observed, (LOADING,), where, (0, NEAR))
         return where, *_of_loader(given), finding.code if finding is not None else None
     if given is not None and given.kind == ARRAYS:
@@ -269,11 +273,16 @@ def _of_loader(given: Data) -> tuple[str, str]:
     if given.kind == KERAS_GENERATOR:
         text = "a Python generator produces one batch at a time"
         return text, "Replace it by a `PyDataset` with `workers=8`, or a `tf.data` pipeline."
+    name = SEQUENCE if given.kind == SEQUENCE else LOADER
     if given.workers > 1:
-        text = f"{given.workers} workers of the `PyDataset` cannot keep up with training"
-        return text, "Give it more `workers`, or do less for each batch."
-    text = "the `PyDataset` loads one batch at a time"
-    return text, "Pass `workers=8` to its constructor, and `use_multiprocessing=True` if it computes in Python."
+        less = "" if given.kind == LIBRARY else ", or do less for each batch"
+        return f"{given.workers} workers of the `{name}` cannot keep up with training", f"Give it more `workers`{less}."
+    fix = "Pass `workers=8` to its constructor, and `use_multiprocessing=True` if it computes in Python."
+    if given.kind == LIBRARY:  # whose constructor need not take them
+        fix = "Set its `workers` to 8 before `fit`, and `use_multiprocessing` to True if it computes in Python."
+    elif given.kind == SEQUENCE:
+        fix = "Pass `workers=8` to `fit`, and `use_multiprocessing=True` if it computes in Python."
+    return f"the `{name}` loads one batch at a time", fix
 
 
 def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:

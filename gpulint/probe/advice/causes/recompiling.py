@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.probe.advice.advice import Candidate, Observed
+from gpulint.probe.advice.advice import Candidate, Observed, Outside
 from gpulint.probe.advice.causes.retracing import lost_to
 from gpulint.probe.advice.matching import finding_at
 from gpulint.probe.measures.time_spent import Tracing
@@ -35,7 +35,10 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         elif one.seconds > time.seconds / 2:
             text = f"XLA takes longer to compile {name} than all its steps take to run"
             fix = f"Pass {without} for runs this short."
-            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": one.seconds})
+            within = sum(each.seconds for each in time.by_line if (each.name, each.detail) == ("trace", one.function))
+            before = max(one.seconds - within, 0.0)
+            outside = Outside(f"compiling {name} with XLA", one.seconds, before)
+            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": within}, outside=outside)
 
 
 def _changed(one: Tracing) -> str:

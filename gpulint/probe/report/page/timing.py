@@ -43,6 +43,23 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     )
     if spent.why_unknown:
         yield tag("p", f"How busy the devices were is unknown: {spent.why_unknown}.", class_="hint")
+    if spent.first is not None and spent.first.parts:
+        first = spent.first
+        yield tag("h3", "Until the first step ended")
+        yield tag(
+            "p",
+            f"{duration(first.seconds)} from the import of TensorFlow, which are no part of the training time.",
+            class_="hint",
+        )
+        yield table(
+            ("part", "in all", "share"),
+            (
+                [part_name(one.name, on_gpu), _time(one.seconds), sortable(percent(one.share), one.share)]
+                for one in first.parts
+            ),
+            numbers={1, 2},
+            narrow=True,
+        )
     if spent.devices:
         yield tag("h3", "Devices")
         yield table(
