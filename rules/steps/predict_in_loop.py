@@ -49,7 +49,7 @@ class PredictInLoop(Rule):
     Finds, in a loop, `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset or generator,
     of a list that the loop fills and empties, or of the next few rows of a collection; `model.predict(…)` in every
     training step, or of the result of each step of an agent's environment; `model.predict_on_batch(…)` of the samples
-    of a collection one by one; and `model.fit(…)` of one sample or batch for one epoch, also of what a replay memory
+    of a collection, or of images that the loop reads from files, one by one; and `model.fit(…)` of one sample or batch for one epoch, also of what a replay memory
     returned.
 
     ## Why is this bad
@@ -157,7 +157,9 @@ class PredictInLoop(Rule):
             first = next((call for call in ((_call_of(value), loop.site) for value in given) if call in how), None)
             if not (one or in_step or acts or part or first or (batch and goes_over_data(loop.iterable))):
                 continue
-            if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
+            if event.how == "predict_on_batch" and not any(
+                is_single(value) and is_given(value, loop) for value in given
+            ):
                 continue
             per_epoch = not in_step and (loop.site in fits or any(words(name) & _PASSES for name in loop.names))
             if per_epoch and not first and not any(varies(value) for value in given):

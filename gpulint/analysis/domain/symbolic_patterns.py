@@ -36,6 +36,9 @@ _MAKES = frozenset({"zeros", "ones", "full", "empty", "normal", "uniform", "stan
 _GATHERS = frozenset({"array", "asarray", "stack"})
 _SHAPES = _ADDS_AXIS | _GATHERS | {"reshape", "astype"}
 
+_READS_IMAGES = frozenset({"cvtColor", "img_to_array", "imread", "join", "load_img", "preprocess_input", "resize"})
+"""Functions that name an image's file, read it, or prepare what was read."""
+
 
 def varies(value: Value) -> bool:
     """Whether a value depends on the present iteration of a loop."""
@@ -157,8 +160,11 @@ _LOADERS = frozenset({"dataloader", "generator", "loader"})
 """Words in the names of what yields batches."""
 
 
-def is_given(value: Value) -> bool:
-    """Whether a value is one example of a collection that a loop iterates over, possibly reshaped."""
+def is_given(value: Value, loop: Loop) -> bool:
+    """Whether a value is one example of a collection that a loop iterates over, possibly reshaped, or of the files that
+    it names."""
+    if isinstance(value, Tensor):
+        return loop.site in (value.decoded or ())
     return type(value) is Unknown and "used" not in value.symbol.words and _is_given(value.symbol)
 
 
@@ -167,7 +173,7 @@ def _is_given(name: Symbol) -> bool:
     head = name.parts[0]
     if head == "item" and isinstance(name.parts[-1], Site):
         return symbol(name.parts[1]).parts[0] != "range" or "len" in name.words
-    if head == "call" and called_with(name)[0] not in _SHAPES:
+    if head == "call" and called_with(name)[0] not in _SHAPES | _READS_IMAGES:
         return False
     return any(isinstance(part, Symbol) and _is_given(part) for part in flat(name.parts))
 
