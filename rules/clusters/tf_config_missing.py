@@ -47,8 +47,8 @@ class TfConfigMissing(Rule):
     not used; factories that the program does not call; strategies created only if the number of workers is large
     enough: whoever starts these workers configures the cluster.
 
-    It is a note, because a launcher may set `TF_CONFIG` from outside, and a warning if the program sets the variable too
-    late and reads it nowhere.
+    It is a note, because a launcher may set `TF_CONFIG` from outside, and a warning if the program sets the variable
+    too late and reads it nowhere.
 
     ## At run time
     The replicas and the cluster specification.

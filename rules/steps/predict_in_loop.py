@@ -49,8 +49,8 @@ class PredictInLoop(Rule):
     Finds, in a loop, `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset or generator,
     of a list that the loop fills and empties, or of the next few rows of a collection; `model.predict(…)` in every
     training step, or of the result of each step of an agent's environment; `model.predict_on_batch(…)` of the samples
-    of a collection, or of images that the loop reads from files, one by one; and `model.fit(…)` of one sample or batch for one epoch, also of what a replay memory
-    returned.
+    of a collection, or of images that the loop reads from files, one by one; and `model.fit(…)` of one sample or batch
+    for one epoch, also of what a replay memory returned.
 
     ## Why is this bad
     Each call rebuilds a dataset, an iterator and the callbacks. Measured on a small network: 53 ms per call, against

@@ -151,24 +151,15 @@ class Tensor(Value):
         return ("tensor", self.site, self.device, self.reduced)
 
 
+_SHARED = ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks", "rows", "decoded")
+
+
 def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     """Tensor that represents too many tensors to follow each: the properties that all share, and those flags of any of
     them that can only suppress findings."""
     first = tensors[0]
     made = Tensor(first.site)
-    for name in (
-        "device",
-        "dtype",
-        "reduced",
-        "gradient",
-        "layer",
-        "scope",
-        "state",
-        "single",
-        "masks",
-        "rows",
-        "decoded",
-    ):
+    for name in _SHARED:
         if all(getattr(other, name) == getattr(first, name) for other in tensors):
             setattr(made, name, getattr(first, name))
     for name in ("shape_of", "static", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):
