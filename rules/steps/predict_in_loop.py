@@ -31,6 +31,7 @@ from gpulint.plugin.symbols import (
     is_given,
     is_next_batch,
     is_observed,
+    is_read_element,
     is_single,
     is_small_part,
     varies,
@@ -245,8 +246,8 @@ def _how(of_sample: bool, in_step: bool, acts: bool, of_source: str | None) -> s
 
 
 def _is_of_data(value: values.Value, results: Container[int]) -> bool:
-    if isinstance(value, values.PerReplica):
-        return True  # with one GPU, it is a batch, or is computed from one
+    if isinstance(value, values.PerReplica) or is_read_element(value):
+        return True  # with one GPU, replicas get a batch, or what is computed from one
     return isinstance(value, values.Tensor) and (value.from_data or id(value) in results)
 
 

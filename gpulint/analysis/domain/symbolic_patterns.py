@@ -12,6 +12,7 @@ from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import (
     COUNTER,
+    ELEMENT_READ,
     HOST_READ,
     ROWS,
     Symbol,
@@ -201,6 +202,11 @@ def is_single(value: Value) -> bool:
     if isinstance(value, Tensor):
         return value.single
     return type(value) in (Unknown, containers.Mapping) and _is_single(symbol_of(value))
+
+
+def is_read_element(value: Value) -> bool:
+    """Whether a value is an element of a dataset, read into NumPy."""
+    return type(value) is Unknown and value.symbol.parts[0] == ELEMENT_READ
 
 
 ONE_EXAMPLE = "one example"

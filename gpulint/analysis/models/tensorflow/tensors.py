@@ -7,7 +7,7 @@ from functools import partial
 
 from gpulint.analysis.domain.dataset_lengths import created_rows
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
-from gpulint.analysis.domain.symbolic import ROWS, is_one_row, symbol
+from gpulint.analysis.domain.symbolic import ELEMENT_READ, ROWS, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
 from gpulint.analysis.domain.values.base import (
@@ -572,5 +572,5 @@ def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, si
         return Unknown(("call", ("attribute", symbol_of(receiver), name)))
     if name in ("numpy", "item", "tolist"):
         read_at(machine, receiver, "numpy", site)
-        return host_sync.host_value(site, "numpy") if not receiver.from_data else Unknown(("host", site))
+        return host_sync.host_value(site, "numpy") if not receiver.from_data else Unknown((ELEMENT_READ, site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))
