@@ -21,6 +21,7 @@ from gpulint.analysis.queries.epochs import goes_over_data
 from gpulint.analysis.queries.moments import (
     blamed,
     chain,
+    cluster_set_later,
     computes_in,
     computes_in_loop,
     converts,
@@ -65,6 +66,7 @@ __all__ = [
     "blamed",
     "callers",
     "chain",
+    "cluster_set_later",
     "computes_in",
     "computes_in_loop",
     "converts",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
 from gpulint.plugin.fixes import statements
-from gpulint.plugin.queries import has_cluster, way, way_to_start
+from gpulint.plugin.queries import cluster_set_later, has_cluster, way, way_to_start
 from gpulint.plugin.words import CLUSTER_WORDS
 
 
@@ -68,28 +68,24 @@ class LateMultiworker(Rule):
 
     def __init__(self) -> None:
         self._made: set[Site] = set()
-        self._late: list[tuple[events.StrategyBuilt, Site, bool, bool]] = []
-        self._sets_cluster = False
-
-    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
-        self._sets_cluster = self._sets_cluster or event.key == "TF_CONFIG"
+        self._late: list[tuple[events.StrategyBuilt, Site]] = []
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
         if event.strategy.kind != "multi_worker":
             return
         self._made.add(event.site)
         if event.state == "yes" and event.since is not None and event.since not in self._made:
-            self._late.append((event, event.since, self._sets_cluster, has_cluster(event, plan)))
+            self._late.append((event, event.since))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event, since, has_set_cluster, is_cluster_named in self._late:
-            if self._sets_cluster and not has_set_cluster:
-                continue  # the strategy has one worker: the cluster is configured later
+        for event, since in self._late:
+            if cluster_set_later(event, plan) is not None:
+                continue  # the strategy has one worker (GPU701)
             yield Report(
                 event.site,
                 "the multi-worker strategy is created after TensorFlow's runtime has been initialised",
                 confidence=confidence(event.where),
-                severity=None if is_cluster_named else Severity.WARNING,
+                severity=None if has_cluster(event, plan) else Severity.WARNING,
                 related=((since, "this call runs first and initialises the runtime"),),
                 fix=unsafe(
                     "Move this call up: the strategy is then created first",

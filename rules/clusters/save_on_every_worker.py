@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, together, values
-from gpulint.plugin.queries import alternatives, leaves, predates_keras_3, symbol_of
+from gpulint.plugin.queries import alternatives, has_cluster, leaves, predates_keras_3, symbol_of
 from gpulint.plugin.symbols import EVERYWHERE, Literal, Path, Symbol, is_complete, words
 from gpulint.plugin.words import CLUSTER_WORDS
 
@@ -49,8 +49,8 @@ class SaveOnEveryWorker(Rule):
     ## What is not reported
     Writes under a condition, unless it is about steps, the workers were started under it, or the program ends with an
     error without it; callbacks that are passed to `fit` only under such a condition; paths that depend on the worker;
-    `BackupAndRestore`; `ModelCheckpoint` and `TensorBoard` of Keras 2, which lets the chief write only; programs with
-    one worker.
+    strategies that nothing uses in a program without a cluster; `BackupAndRestore`; `ModelCheckpoint` and `TensorBoard`
+    of Keras 2, which lets the chief write only; programs with one worker.
 
     ## At run time
     The files that are written.
@@ -68,7 +68,13 @@ class SaveOnEveryWorker(Rule):
     )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        workers = [event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event)]
+        used = {id(event.strategy) for event in self.all(events.StrategyUsed) if event.how != "attribute"}
+        workers = [
+            event
+            for event in self.all(events.StrategyBuilt, events.LibraryCalled)
+            if _starts_workers(event)
+            and (not isinstance(event, events.StrategyBuilt) or id(event.strategy) in used or has_cluster(event, plan))
+        ]
         if not workers:
             return
         for event in self.all(events.LibraryCalled, events.WeightsUsed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import JustifyingComment, Plan, Report, Rule, Severity, confidence, events
-from gpulint.plugin.queries import has_cluster, is_run_by_program
+from gpulint.plugin.queries import cluster_set_later, has_cluster, is_run_by_program
 from gpulint.plugin.symbols import Literal, words, words_of
 from gpulint.plugin.words import CLUSTER_WORDS
 
@@ -15,7 +15,7 @@ class TfConfigMissing(Rule):
 
     ## What it does
     Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and whose code names `TF_CONFIG`
-    nowhere.
+    nowhere, or sets it only after it has created the strategy.
 
     ## Why is this bad
     Without a cluster the strategy has one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log says
@@ -47,7 +47,8 @@ class TfConfigMissing(Rule):
     not used; factories that the program does not call; strategies created only if the number of workers is large
     enough: whoever starts these workers configures the cluster.
 
-    It is a note, because a launcher may set `TF_CONFIG` from outside.
+    It is a note, because a launcher may set `TF_CONFIG` from outside, and a warning if the program sets the variable
+    too late and reads it nowhere.
 
     ## At run time
     The replicas and the cluster specification.
@@ -62,21 +63,38 @@ class TfConfigMissing(Rule):
     instead = "set `TF_CONFIG` before the strategy is created, or pass `cluster_resolver=…` to the strategy"
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind == "multi_worker" and _names_cluster(plan):
+        if event.strategy.kind == "multi_worker" and _names_cluster(plan) and cluster_set_later(event, plan) is None:
             yield Report(event.site, "the program mentions TF_CONFIG", retracts=True)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if _names_cluster(plan):
-            return
         used = {id(event.strategy) for event in self.all(events.StrategyUsed) if event.how != "attribute"}
         for event in self.all(events.StrategyBuilt):
-            if id(event.strategy) in used and _is_alone(event, plan):
+            if id(event.strategy) not in used or not _is_alone(event, plan):
+                continue
+            later = cluster_set_later(event, plan)
+            if later is not None:
+                yield Report(
+                    event.site,
+                    "`TF_CONFIG` is set after the multi-worker strategy has been created",
+                    why=_TOO_LATE,
+                    instead="set `TF_CONFIG` before the strategy is created",
+                    severity=Severity.WARNING,
+                    confidence=confidence(event.where, later.where),
+                    related=((later.site, "`TF_CONFIG` is set here"),),
+                )
+            elif not _names_cluster(plan):
                 yield Report(
                     event.site,
                     "the program configures no cluster for its multi-worker strategy",
                     confidence=confidence(event.where),
                     unless=JustifyingComment.of_variable(event.site, "TF_CONFIG"),
                 )
+
+
+_TOO_LATE = (
+    "the strategy reads the variable when it is created: without it, each machine is a single worker that trains its "
+    "own model"
+)
 
 
 def _names_cluster(plan: Plan) -> bool:

@@ -47,7 +47,7 @@ class PolicyReset(Rule):
 
     ## What is not reported
     A policy that is set again before the model is created; models that were created before, or that are not trained;
-    `mixed_bfloat16`; programs for Keras 2.
+    `mixed_bfloat16`; programs for Keras 2, also such that import what Keras 3 lacks (`tensorflow_addons`).
 
     ## At run time
     Matrix products in float32.

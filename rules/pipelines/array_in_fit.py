@@ -60,8 +60,8 @@ class ArrayInFit(Rule):
     `with tf.device("CPU:0"):`.
 
     ## What is not reported
-    Smaller arrays, and images of up to 64 x 64 pixels; rows up to a constant number (`x[:500]`); datasets, generators
-    and `PyDataset`s; Keras on other backends.
+    Smaller arrays, and images of up to 64 x 64 pixels; rows up to a constant number (`x[:500]`; one of
+    file names does not bound the bytes); datasets, generators and `PyDataset`s; Keras on other backends.
 
     ## At run time
     The memory of GPU:0, and an array given to `fit` among its holders.

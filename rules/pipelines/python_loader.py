@@ -96,7 +96,8 @@ class PythonLoader(Rule):
                 if (flow := pipelines.flow_of(data, flows)) is not None:
                     yield _report(flow.site, _GENERATOR, "", fitted)
                 elif isinstance(data, values.Instance) and not _is_parallel(data):
-                    if (read := _called_in(reads, fitted.site, "__getitem__")) is not None:
+                    read = _called_in(reads, fitted.site, "__getitem__") or _read_by(data, reads)
+                    if read is not None:
                         yield _report(data.site, *_of_loader(data, plan), fitted, read)
                 elif isinstance(data, values.Items) and data.kind == "generator":
                     called = data.symbol.parts[1]
@@ -154,6 +155,15 @@ def _called_in(found: tuple[events.Event, ...], call: object, function: str = ""
             if caller.site == call and caller.function == (function or caller.function):
                 return event
     return None
+
+
+def _read_by(loader: values.Instance, reads: tuple[events.SampleRead, ...]) -> events.SampleRead | None:
+    """First read in another run of the loader's `__getitem__`. The analysis runs a function only a few times."""
+    found = loader.cls.find("__getitem__") if loader.cls is not None else None
+    if found is None or not isinstance(found[0], values.Function):
+        return None
+    place = found[0].definition_site
+    return next((read for read in reads if any(one.definition == place for one in callers(read.where.caller))), None)
 
 
 _OF_MANY = ("h5py.File", "numpy.load", "scipy.io.")

@@ -70,8 +70,8 @@ class SequentialInput(Rule):
     arguments, pipelines that only evaluation reads, and maps of Python functions, which GPU404 reports: Python's lock
     makes parallel calls of little use there. No `prefetch` with the default options on TensorFlow 2.11 and later, after
     a last step that runs ahead by itself (`num_parallel_calls`, or `map` directly followed by `batch`, which are
-    fused), or where complete elements are only batched, shuffled or repeated behind one; distributed datasets; small
-    examples in memory that are only batched, shuffled or repeated.
+    fused), or where complete elements are only batched, shuffled or repeated behind one, or come out of a `cache` in
+    memory; distributed datasets; small examples in memory that are only batched, shuffled or repeated.
 
     ## Fix
     Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions, and for random ones in a program that sets

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,7 +42,8 @@ class ShuffleAfterDecode(Rule):
 
     ## What it does
     Finds `shuffle(n)` behind the `map` that decodes or scales images, if n images take 1 GiB or more, or n is the
-    number of all files; and behind `image_dataset_from_directory`, where it shuffles batches.
+    number of all files, or of all images as a loop counts them; and behind `image_dataset_from_directory`, where it
+    shuffles batches.
 
     ## Why is this bad
     The buffer is filled before the first batch of every epoch, and the GPU waits meanwhile. 2,000 images of 224 x 224
@@ -106,11 +107,12 @@ class ShuffleAfterDecode(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         decoded = _images(self.all(events.OpCalled))
+        counted = {symbol_of(event.dataset): event.dataset for event in self.all(events.DatasetConsumed)}
         for event in pipelines.made_for_training(plan):
             for one in datasets_in(event.dataset):
                 for index, step in enumerate(one.steps):
                     image = _image_before(one.steps[:index], one, decoded) if step.name == "shuffle" else None
-                    if image is not None and (text := _too_large(step, image, one, event)) is not None:
+                    if image is not None and (text := _too_large(step, image, one, event, counted)) is not None:
                         by_name = unsafe(
                             "Move `shuffle` up: the order of the elements changes", _first, step.site, image.site
                         )
@@ -233,8 +235,14 @@ def _of_directory(source: values.Dataset) -> _Image | None:
     return _Image(source.site, math.prod(one for one in sizes if type(one) is int) * 3, batch, is_step=False)
 
 
-def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: events.DatasetConsumed) -> str | None:
-    """Problem of the size of a buffer, None if there is none."""
+def _too_large(
+    step: values.Step,
+    image: _Image,
+    source: values.Dataset,
+    event: events.DatasetConsumed,
+    counted: Mapping[Symbol, values.Dataset],
+) -> str | None:
+    """Problem of the size of a buffer, None if there is none. `counted`: datasets that loops iterate over."""
     if image.numbers is not None and image.numbers <= SMALL * 3:
         return None
     for size in possible(step.arguments.get("buffer_size", 0), event.where):
@@ -247,7 +255,7 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
             elif count * image.batch * image.numbers * 4 >= LARGE:
                 gigabytes = count * image.batch * image.numbers * 4 / 1e9
                 return f"the shuffle buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
-        elif image.is_step and _is_number_of_all(size, source):
+        elif image.is_step and _is_number_of_all(size, source, counted):
             return "the shuffle buffer holds every decoded image"
     return None
 
@@ -265,12 +273,14 @@ def _at_least(size: Symbol) -> int | None:
     return None
 
 
-def _is_number_of_all(size: values.Value, source: values.Dataset) -> bool:
+def _is_number_of_all(size: values.Value, source: values.Dataset, counted: Mapping[Symbol, values.Dataset]) -> bool:
     """Whether a value is the number of the elements that a dataset is made of, or more: the length of one of the lists,
-    perhaps with a number added."""
+    perhaps with a number added, or the number of the iterations of a loop over the dataset."""
     name = symbol_of(size)
-    while name.parts[0] == "int" or name.parts[:2] == ("binary", "+"):
+    while name.parts[0] in ("in_iteration", "int") or name.parts[:2] == ("binary", "+"):
         name = name.parts[1] if name.parts[0] == "int" else name.parts[2]
+    if name.parts[0] == "index" and (other := counted.get(name.parts[1])) is not None:
+        return other.site == source.site
     if name.parts[0] != "len" and "cardinality" not in name.words:
         return False
     given = [

@@ -46,9 +46,10 @@ class TrainingOnCpu(Rule):
 
     ## What is not reported
     Settings under a condition, in a function that is not part of the training, or with a comment or docstring that says
-    that the CPU is meant; variables that are set too late to have an effect; programs that only predict, convert
-    or evaluate; networks of dense layers alone, which a CPU may train as fast; programs that also name a GPU, or that
-    fit the same model elsewhere, too, as in a comparison; beside another `fit`, one of a single epoch; test files.
+    that the CPU is meant (one that the GPUs are disabled only repeats the line); variables that are set too late to
+    have an effect; programs that only predict, convert or evaluate; networks of dense layers alone, which a CPU may
+    train as fast; programs that also name a GPU, or that fit the same model elsewhere, too, as in a comparison; beside
+    another `fit`, one of a single epoch; test files.
 
     ## At run time
     The operations on the GPU: there are none.

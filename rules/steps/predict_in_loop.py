@@ -31,6 +31,7 @@ from gpulint.plugin.symbols import (
     is_given,
     is_next_batch,
     is_observed,
+    is_read_element,
     is_single,
     is_small_part,
     varies,
@@ -49,8 +50,8 @@ class PredictInLoop(Rule):
     Finds, in a loop, `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset or generator,
     of a list that the loop fills and empties, or of the next few rows of a collection; `model.predict(…)` in every
     training step, or of the result of each step of an agent's environment; `model.predict_on_batch(…)` of the samples
-    of a collection one by one; and `model.fit(…)` of one sample or batch for one epoch, also of what a replay memory
-    returned.
+    of a collection, or of images that the loop reads from files, one by one; and `model.fit(…)` of one sample or batch
+    for one epoch, also of what a replay memory returned.
 
     ## Why is this bad
     Each call rebuilds a dataset, an iterator and the callbacks. Measured on a small network: 53 ms per call, against
@@ -157,7 +158,9 @@ class PredictInLoop(Rule):
             first = next((call for call in ((_call_of(value), loop.site) for value in given) if call in how), None)
             if not (one or in_step or acts or part or first or (batch and goes_over_data(loop.iterable))):
                 continue
-            if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
+            if event.how == "predict_on_batch" and not any(
+                is_single(value) and is_given(value, loop) for value in given
+            ):
                 continue
             per_epoch = not in_step and (loop.site in fits or any(words(name) & _PASSES for name in loop.names))
             if per_epoch and not first and not any(varies(value) for value in given):
@@ -243,8 +246,8 @@ def _how(of_sample: bool, in_step: bool, acts: bool, of_source: str | None) -> s
 
 
 def _is_of_data(value: values.Value, results: Container[int]) -> bool:
-    if isinstance(value, values.PerReplica):
-        return True  # with one GPU, it is a batch, or is computed from one
+    if isinstance(value, values.PerReplica) or is_read_element(value):
+        return True  # with one GPU, replicas get a batch, or what is computed from one
     return isinstance(value, values.Tensor) and (value.from_data or id(value) in results)
 
 

@@ -80,7 +80,8 @@ class BatchNotScaled(Rule):
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
     global batch (divided by the replica count, passed as `global_batch_size`); toy sizes below 8, and 1024 or more, of
     which each of eight GPUs still gets enough; datasets created by `distribute_datasets_from_function`, whose batch is
-    per replica; programs that make only one GPU visible, and strategies with one device.
+    per replica; programs that make only one GPU visible, strategies with one device, and a `TPUStrategy`, whose
+    number of cores its user has chosen.
 
     ## Fix
     Unsafe: multiplies the size by `strategy.num_replicas_in_sync` where it is passed to `batch` or `fit`, or passes the

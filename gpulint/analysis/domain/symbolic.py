@@ -107,6 +107,9 @@ def constants_in(name: Any) -> frozenset[object]:
 HOST_READ = "host read"
 """Head of the symbol of a value that the host read from a tensor."""
 
+ELEMENT_READ = "host"
+"""Head of the symbol of an array that was read from an element of a dataset, which the host has already."""
+
 COUNTER = "counter"
 """Head of the symbol of a number that a loop or an object increments."""
 

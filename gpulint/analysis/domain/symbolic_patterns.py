@@ -12,6 +12,7 @@ from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import (
     COUNTER,
+    ELEMENT_READ,
     HOST_READ,
     ROWS,
     Symbol,
@@ -35,6 +36,9 @@ _ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
 _MAKES = frozenset({"zeros", "ones", "full", "empty", "normal", "uniform", "standard_normal", "random", "randint"})
 _GATHERS = frozenset({"array", "asarray", "stack"})
 _SHAPES = _ADDS_AXIS | _GATHERS | {"reshape", "astype"}
+
+_READS_IMAGES = frozenset({"cvtColor", "img_to_array", "imread", "join", "load_img", "preprocess_input", "resize"})
+"""Functions that name an image's file, read it, or prepare what was read."""
 
 
 def varies(value: Value) -> bool:
@@ -157,8 +161,11 @@ _LOADERS = frozenset({"dataloader", "generator", "loader"})
 """Words in the names of what yields batches."""
 
 
-def is_given(value: Value) -> bool:
-    """Whether a value is one example of a collection that a loop iterates over, possibly reshaped."""
+def is_given(value: Value, loop: Loop) -> bool:
+    """Whether a value is one example of a collection that a loop iterates over, possibly reshaped, or of the files that
+    it names."""
+    if isinstance(value, Tensor):
+        return loop.site in (value.decoded or ())
     return type(value) is Unknown and "used" not in value.symbol.words and _is_given(value.symbol)
 
 
@@ -167,7 +174,7 @@ def _is_given(name: Symbol) -> bool:
     head = name.parts[0]
     if head == "item" and isinstance(name.parts[-1], Site):
         return symbol(name.parts[1]).parts[0] != "range" or "len" in name.words
-    if head == "call" and called_with(name)[0] not in _SHAPES:
+    if head == "call" and called_with(name)[0] not in _SHAPES | _READS_IMAGES:
         return False
     return any(isinstance(part, Symbol) and _is_given(part) for part in flat(name.parts))
 
@@ -195,6 +202,11 @@ def is_single(value: Value) -> bool:
     if isinstance(value, Tensor):
         return value.single
     return type(value) in (Unknown, containers.Mapping) and _is_single(symbol_of(value))
+
+
+def is_read_element(value: Value) -> bool:
+    """Whether a value is an element of a dataset, read into NumPy."""
+    return type(value) is Unknown and value.symbol.parts[0] == ELEMENT_READ
 
 
 ONE_EXAMPLE = "one example"

@@ -62,7 +62,7 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     host_random.function_called(machine, name, site)
     keras_loaders.record_call(machine, name, site)
     host_sync.await_person(machine, name, arguments, site)
-    if name in CLEARS_SESSION and machine.plan.has_keras_3:
+    if name in CLEARS_SESSION and machine.plan.has_keras_3 and not machine.plan.imports_keras_2:
         dtype_policy.session_cleared(machine)
     if (switched := SWITCHES_GRAPH_MODE.get(name.rpartition(".")[2])) is not None and name.startswith("tensorflow."):
         machine.state.write(machine.library_state.policy, "is_graph", Constant(switched))

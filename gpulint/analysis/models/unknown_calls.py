@@ -172,9 +172,11 @@ def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, 
     )
     if is_keras and _is_of_torch(arguments):
         return None
-    if is_keras and owner not in machine.library_state.models:
-        machine.library_state.models[owner] = foreign_objects.model(machine, site)
-    return machine.library_state.models.get(owner)
+    known = machine.library_state.models.get(owner)
+    scopes = machine.context.scopes if method == "compile" else ()  # a model must be compiled where it was created
+    if is_keras and (known is None or (scopes and known.where.context.scopes != scopes)):
+        known = machine.library_state.models[owner] = foreign_objects.model(machine, site, scopes)
+    return known
 
 
 def _is_optimizer(machine: Machine, arguments: Arguments) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
+from gpulint.knowledge.removed import since
 from gpulint.places import Site
 from gpulint.sources.releases import release
 
@@ -32,6 +33,20 @@ WHY_STOPPED = {
 
 _KERAS_2 = re.compile(r"\btf_keras\b")
 """The `tf_keras` package, as opposed to file names such as `tf_keras_mnist.py`."""
+
+
+_ADDONS = re.compile(r"^(?:from|import) tensorflow_addons\b", re.MULTILINE)
+"""TensorFlow Addons imports modules of Keras 2 (run with 0.23 on 2.21)."""
+
+_IMPORTED = re.compile(r"^(?:from (tensorflow\.[\w.]+) import (\w+)|import (tensorflow\.[\w.]+))", re.MULTILINE)
+
+
+def _is_lacking(found: re.Match[str]) -> bool:
+    """Whether an import names a module that was removed by the first release with Keras 3, or the first name in one."""
+    module, name, whole = found.groups()
+    parts = (f"{module}.{name}" if module else whole).split(".")
+    gone = [since(".".join(parts[:length])) for length in range(2, len(parts) + 1)]
+    return any(one is not None and (2, 0) < release(one) <= WITH_KERAS_3 for one in gone)
 
 
 @dataclass(slots=True)
@@ -108,6 +123,16 @@ class Plan:
     def runs_keras_3(self) -> bool:
         """Whether the program runs on Keras 3, judging by the release and the program's text."""
         return self.has_keras_3 and not self.may_run_keras_2
+
+    @property
+    def imports_keras_2(self) -> bool:
+        """Whether a file of the program imports, in its body, what TensorFlow with Keras 3 lacks."""
+        found = self.searched.get(("tensorflow", _IMPORTED))
+        if found is None:
+            codes = (self.code_of(text) for text in self.texts() if "tensorflow" in text)
+            found = any(_ADDONS.search(code) or any(map(_is_lacking, _IMPORTED.finditer(code))) for code in codes)
+            self.searched["tensorflow", _IMPORTED] = found
+        return found
 
     @property
     def release_of_target(self) -> tuple[int, ...]:

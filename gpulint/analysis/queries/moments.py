@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -233,11 +234,36 @@ def _is_implied(where: Where, other: Where) -> bool:
 def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
     """Whether the code gives a multi-worker strategy a cluster: it passes one, or names `TF_CONFIG` or the resolver
     that reads this variable. A launcher can set the variable for programs that do not."""
+    if _passes_cluster(event):
+        return True
+    is_named = plan.mentions("TF_CONFIG") or plan.mentions("TFConfigClusterResolver")
+    return is_named and cluster_set_later(event, plan) is None
+
+
+def _passes_cluster(event: StrategyBuilt) -> bool:
     given = event.arguments.get("cluster_resolver", 0)
     if given is not None and "Communication" in symbol_of(given).origin:  # first in the experimental class
         given = event.arguments.get("cluster_resolver", 1)
-    is_given = event.arguments.open or (given is not None and known(given) is not None)
-    return is_given or plan.mentions("TF_CONFIG") or plan.mentions("TFConfigClusterResolver")
+    return event.arguments.open or (given is not None and known(given) is not None)
+
+
+def cluster_set_later(event: StrategyBuilt, plan: Plan) -> EnvironmentSet | None:
+    """Where the program first sets `TF_CONFIG`, if it does so only after it created a multi-worker strategy, which has
+    read the variable by then, and does not read the variable itself."""
+    places = [one for one in plan.events if isinstance(one, EnvironmentSet) and one.key == "TF_CONFIG"]
+    if not places or _passes_cluster(event) or plan.mentions("TFConfigClusterResolver"):
+        return None
+    of_strategy = plan.events.index(event)
+    if any(plan.events.index(one) < of_strategy for one in places):
+        return None
+    named = sum(len(_TF_CONFIG_NAMED.findall(plan.code_of(text))) for text in plan.texts())
+    if named > len({one.site for one in places}):
+        return None
+    return next((one for one in places if is_run_by_program(one.where) and together(one.where, event.where)), None)
+
+
+_TF_CONFIG_NAMED = re.compile(r"""(?<!\bpop\()(?<!\bdel os\.environ\[)["']TF_CONFIG["']""")
+"""Where code sets or reads the variable, rather than removes it."""
 
 
 def is_run_by_program(where: Where) -> bool:

@@ -241,6 +241,11 @@ _WORKS = frozenset({"apply", "filter", "flat_map", "interleave", "map", "scan"})
 """Transformations that compute something for each element."""
 
 
+def _ends_in_memory(last: Step) -> bool:
+    """Whether the last transformation keeps complete batches in memory."""
+    return last.name == "cache" and not last.arguments.all()
+
+
 def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
     """The last transformation of a pipeline whose output is not prefetched; None if it is, or may be. Elements that
     were prefetched before a `cache` come out of it finished."""
@@ -249,7 +254,7 @@ def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
         return None
     steps = [step for step in dataset.steps if step.name not in NEUTRAL]
     kept = next((step for step in reversed(steps) if step.name != "cache"), None)
-    if kept is None or kept.name in ("prefetch", "apply") or is_parallel(kept):
+    if kept is None or kept.name in ("prefetch", "apply") or is_parallel(kept) or _ends_in_memory(steps[-1]):
         return None
     if all(map(_only_batches, datasets_in(dataset))):
         return None

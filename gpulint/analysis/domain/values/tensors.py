@@ -54,6 +54,7 @@ class Tensor(Value):
 
     __slots__ = (
         "compiled",
+        "decoded",
         "device",
         "dtype",
         "from_data",
@@ -116,6 +117,8 @@ class Tensor(Value):
         """Whether it is a loss that was scaled for float16."""
         self.symbolic = symbolic
         """Whether it is symbolic, derived from an `Input` of a Keras model under construction."""
+        self.decoded: tuple[Site, ...] | None = None
+        """If it is one image from a file, possibly as a batch of one: the loops in which it was decoded."""
         self.single = single
         """Whether it is a batch of one example."""
         self.layer = layer
@@ -148,12 +151,15 @@ class Tensor(Value):
         return ("tensor", self.site, self.device, self.reduced)
 
 
+_SHARED = ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks", "rows", "decoded")
+
+
 def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
     """Tensor that represents too many tensors to follow each: the properties that all share, and those flags of any of
     them that can only suppress findings."""
     first = tensors[0]
     made = Tensor(first.site)
-    for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks", "rows"):
+    for name in _SHARED:
         if all(getattr(other, name) == getattr(first, name) for other in tensors):
             setattr(made, name, getattr(first, name))
     for name in ("shape_of", "static", "from_data", "on_host", "symbolic", "scaled", "compiled", "of_weights"):

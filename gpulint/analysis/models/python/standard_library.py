@@ -51,6 +51,14 @@ def _run_main(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return NONE
 
 
+def _timed(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Result of `timeit.timeit(statement)`, which calls functions given to it."""
+    for given in (arguments.get("setup", 1), arguments.get("stmt", 0)):
+        if given is not None and not isinstance(known(given), str):
+            machine.each(given, lambda option: machine.call(option, Arguments(), site), site)
+    return Unknown(("timed", site))
+
+
 def _null_context(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return NullManager(site, arguments.get("enter_result", 0) or NONE)
 
@@ -188,6 +196,7 @@ HANDLERS: dict[str, Handler] = {
     "importlib.import_module": _import_module,
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
     **dict.fromkeys(("tqdm.autonotebook.tqdm", "rich.progress.track", "alive_progress.alive_it"), _passed_on),
+    **dict.fromkeys(("timeit.timeit", "timeit.repeat"), _timed),
     "itertools.islice": _sliced,
     "itertools.chain": _chained,
 }

@@ -8,8 +8,10 @@ from contextlib import suppress
 from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.symbolic import Symbol
+from gpulint.analysis.domain.traversal import leaves
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value
 from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.calls import arguments_from
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.device_runtime import state
@@ -49,7 +51,9 @@ def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) ->
     if function is None:
         return
     given = arguments_from(machine, arguments.get("args", 3), arguments.get("kwargs", 4))
-    _call_outside_scopes(machine, function, lambda option: machine.call(option, given, site), site, name in PROCESSES)
+    _call_outside_scopes(
+        machine, function, lambda option: machine.call(option, given, site), site, name in PROCESSES, given.all()
+    )
 
 
 def run_in_pool(machine: Machine, pool: Symbol, method: str, arguments: Arguments, site: Site) -> None:
@@ -79,7 +83,12 @@ def run_started(machine: Machine, receiver: Instance, site: Site) -> None:
 
 
 def _call_outside_scopes(
-    machine: Machine, function: Value, call: Callable[[Value], Value], site: Site, is_process: bool
+    machine: Machine,
+    function: Value,
+    call: Callable[[Value], Value],
+    site: Site,
+    is_process: bool,
+    given: Sequence[Value] = (),
 ) -> None:
     """Call a function outside the present scopes and loops: threads enter their own.
 
@@ -97,18 +106,21 @@ def _call_outside_scopes(
     machine.context = context
     if is_process:
         machine.state.take_back(mark)
-        computes = _computes(machine.plan.events[:first], machine.plan.events[first:])
+        passed = any(isinstance(leaf, Tensor) for value in given for leaf in leaves(value))
+        computes = _computes(machine.plan.events[:first], machine.plan.events[first:], passed)
         machine.emit(ProcessStarted(site, where, before, since, computes))
     else:
         for key, value in runtime.items():
             machine.state.write(machine.library_state.runtime, key, value)
 
 
-def _computes(before: Sequence[Event], inside: Sequence[Event]) -> bool:
+def _computes(before: Sequence[Event], inside: Sequence[Event], passed: bool) -> bool:
     """Whether a process computes something that needs the GPU or TensorFlow's threads: with a model, a `tf.function` or
-    gradients, a product of matrices, or something with a tensor of its parent."""
+    gradients, a product of matrices, or something with a tensor of its parent. `passed`: it is given such a tensor."""
     called = [event for event in inside if isinstance(event, OpCalled)]
     if any(isinstance(event, _COMPUTING) for event in inside) or any(event.name in _PRODUCTS for event in called):
+        return True
+    if passed and any(event.name.startswith("operator.") for event in called):
         return True
     inherited = {id(event.result) for event in before if isinstance(event, OpCalled)} if called else ()
     return any(id(one) in inherited for event in called for one in event.inputs)

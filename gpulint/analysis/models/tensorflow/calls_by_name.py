@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.context import Strategy, StrategyScope
+from gpulint.analysis.domain.symbolic import ELEMENT_READ
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value, known
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Transformation
@@ -88,7 +89,7 @@ def _to_numpy(machine: Machine, arguments: Arguments, site: Site) -> Value:
     def read(option: Value) -> Value:
         tensors.read_at(machine, option, "numpy", site)
         is_read = isinstance(option, Variable) or (isinstance(option, Tensor) and not option.from_data)
-        return host_sync.host_value(site, "numpy") if is_read else Unknown(("host", site))
+        return host_sync.host_value(site, "numpy") if is_read else Unknown((ELEMENT_READ, site))
 
     return machine.each(arguments.get("x", 0) or NONE, read, site)
 

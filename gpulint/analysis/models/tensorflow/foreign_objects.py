@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.context import Context, Object, Where
+from gpulint.analysis.domain.context import Context, Object, StrategyScope, Where
 from gpulint.analysis.domain.values.base import LibraryName, Value
 from gpulint.analysis.domain.values.objects import Model, Optimizer, Variable
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -31,9 +31,10 @@ def instance_of(machine: Machine, meant: LibraryName, site: Site) -> Value | Non
     return made
 
 
-def model(machine: Machine, site: Site) -> Model:
-    """Model of any class, created outside the program."""
-    made = Model(site, _elsewhere(machine), "tensorflow.keras.Model")
+def model(machine: Machine, site: Site, scopes: tuple[StrategyScope, ...] = ()) -> Model:
+    """Model of any class, created outside the program; in these scopes, if it is known."""
+    where = _elsewhere(machine)
+    made = Model(site, where._replace(context=where.context._replace(scopes=scopes)), "tensorflow.keras.Model")
     made.is_private = None
     return made
 

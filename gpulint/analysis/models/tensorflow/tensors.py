@@ -7,7 +7,7 @@ from functools import partial
 
 from gpulint.analysis.domain.dataset_lengths import created_rows
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
-from gpulint.analysis.domain.symbolic import ROWS, is_one_row, symbol
+from gpulint.analysis.domain.symbolic import ELEMENT_READ, ROWS, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
 from gpulint.analysis.domain.values.base import (
@@ -27,6 +27,7 @@ from gpulint.analysis.domain.values.objects import Layer, Loss, Variable
 from gpulint.analysis.domain.values.tensors import Gradient, PerReplica, Reduced, Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import (
+    decoded_images,
     device_runtime,
     gradients,
     host_memory,
@@ -204,6 +205,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         masks=_masks(name, inputs),
         rows=_rows(name, fact, arguments),
     )
+    result.decoded = decoded_images.decoded_in(machine.context, name, arguments.all())
     result.length = created_rows(name, arguments, fact.params)
     result.layer, result.squashed = _layer_behind(name, first)
     machine.emit(events.OpCalled(site, machine.where(), name, inputs, result, input_dtype))
@@ -295,7 +297,8 @@ def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
     if name == "tensorflow.reshape":
         shape = arguments.of("shape", fact.params)
         sizes = shape.items if isinstance(shape, Items) else None
-        return sizes is not None and len(sizes) > 1 and known(sizes[0]) == 1
+        is_one = sizes is not None and len(sizes) > 1 and known(sizes[0]) == 1
+        return is_one or decoded_images.becomes_one_row(given, sizes or ())
     if name == "tensorflow.expand_dims":
         return known(arguments.of("axis", fact.params)) == 0
     return name.startswith(_KEEPS_BATCH) and given is not None and is_single(given)
@@ -450,6 +453,7 @@ def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], nod
         masks=_masks(name, operands),
         rows=_joined_rows(operands),
     )
+    result.decoded = decoded_images.decoded_in(machine.context, name, operands)
     if not result.static:
         machine.emit(events.OpCalled(site, machine.where(), name, operands, result, dtype))
     return result
@@ -503,6 +507,7 @@ def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
 def item(machine: Machine, tensor: Tensor, key: Value, node: ir.Node) -> Tensor:
     """Result of `tensor[key]`."""
     picked = _piece(tensor, machine.site(node), tensor.gradient, _adds_axis(key), _are_next_rows(key) or None)
+    picked.decoded = tensor.decoded if picked.single else None
     picked.on_host = tensor.on_host and tensor.dtype == "int32"
     if tensor.reduced is not None and tensor.reduced.how in ("none", "image") and type(known(key)) is int:
         picked.reduced = tensor.reduced._replace(is_number=True)
@@ -567,5 +572,5 @@ def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, si
         return Unknown(("call", ("attribute", symbol_of(receiver), name)))
     if name in ("numpy", "item", "tolist"):
         read_at(machine, receiver, "numpy", site)
-        return host_sync.host_value(site, "numpy") if not receiver.from_data else Unknown(("host", site))
+        return host_sync.host_value(site, "numpy") if not receiver.from_data else Unknown((ELEMENT_READ, site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))
