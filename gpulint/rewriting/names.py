@@ -9,6 +9,7 @@ from gpulint.places import Site
 from gpulint.rewriting.draft import Draft, is_always
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.syntax import ir
+from gpulint.syntax.binding import bound_by
 from gpulint.syntax.walk import children, within
 
 Scope: TypeAlias = "ir.FunctionDef | ir.ClassDef | None"
@@ -22,30 +23,7 @@ def binds(draft: Draft, node: ir.Node) -> frozenset[str]:
 
 def _binds(draft: Draft, node: ir.Node) -> frozenset[str]:
     inside = within(node, lambda one: one is node or not isinstance(one, ir.FunctionDef | ir.ClassDef | ir.Lambda))
-    return frozenset([*(name for one in inside for name in _bound(one)), *(one.name for one in _definitions(node))])
-
-
-def _bound(node: ir.Node) -> Iterator[str]:
-    """The names that a node itself binds or changes by setting attributes or elements."""
-    match node:
-        case ir.Assign() | ir.Delete():
-            for each in node.targets:
-                yield from _targets(each)
-        case ir.AugAssign() | ir.For() | ir.Walrus():
-            yield from _targets(node.target)
-        case ir.With():
-            for _, target in node.items:
-                if target is not None:
-                    yield from _targets(target)
-        case ir.Import():
-            yield from (alias or dotted.partition(".")[0] for dotted, alias in node.names)
-        case ir.ImportFrom():
-            yield from (alias or name for name, alias in node.names)
-        case ir.Handler():
-            if node.name:
-                yield node.name
-        case ir.Case():
-            yield from node.binds
+    return frozenset([*(name for one in inside for name in bound_by(one)), *(one.name for one in _definitions(node))])
 
 
 def _definitions(node: ir.Node) -> Iterator[ir.FunctionDef | ir.ClassDef]:
@@ -55,18 +33,6 @@ def _definitions(node: ir.Node) -> Iterator[ir.FunctionDef | ir.ClassDef]:
         return
     for child in children(node):
         yield from _definitions(child)
-
-
-def _targets(target: ir.Expr) -> Iterator[str]:
-    """The names that an assignment to a target binds or changes."""
-    match target:
-        case ir.Name():
-            yield target.id
-        case ir.Sequence_():
-            for element in target.elements:
-                yield from _targets(element)
-        case ir.Attribute() | ir.Subscript() | ir.Starred():
-            yield from _targets(target.value)
 
 
 def reads(draft: Draft, node: ir.Node) -> frozenset[str]:
@@ -98,7 +64,7 @@ def _binding(node: ir.Node) -> dict[str, list[ir.Statement]]:
         return {node.name: [node]}
     found: dict[str, list[ir.Statement]] = {}
     for one in within(node, lambda one: one is node or not isinstance(one, _OTHERS)):
-        found.update((name, []) for name in _bound(one))
+        found.update((name, []) for name in bound_by(one))
     for inner in children(node):
         if isinstance(inner, _PARTS):
             for name, binding in _binding(inner).items():

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe, values
 from gpulint.plugin.facts import RUNS_EAGERLY
 from gpulint.plugin.fixes import calls, statements
 from gpulint.plugin.queries import computes_in_loop, converts, known, left_on, may_train, may_train_or_evaluate
@@ -62,8 +62,8 @@ class DebugLeftOn(Rule):
 
     ## What is not reported
     Calls under a condition or with a flag as argument; calls that are undone later, or in code that the analysis did
-    not reach; models that are not trained afterwards; tests. Programs that neither train nor evaluate, if they compute
-    nothing in a loop, or save, export or convert a model.
+    not reach; models that are not trained afterwards, or whose own `train_step` is a `tf.function`; tests. Programs
+    that neither train nor evaluate, if they compute nothing in a loop, or save, export or convert a model.
 
     ## Fix
     Unsafe: removes the call or the argument. Python code in functions and layers (prints, breakpoints) then runs when
@@ -155,7 +155,7 @@ class DebugLeftOn(Rule):
             )
             if later or is_chosen or plan.may_have_missed("run_eagerly", seen=1):
                 continue
-            if index < fitted.get(chosen.model.serial, 0):
+            if index < fitted.get(chosen.model.serial, 0) and not _has_compiled_step(chosen.model):
                 yield Report(
                     place,
                     "the model is trained eagerly",
@@ -177,6 +177,12 @@ def _is_guarded(event: events.ModelCompiled | events.EagerModeSet) -> bool:
     if isinstance(event, events.EagerModeSet):
         return bool(event.where.context.guards or event.where.path)
     return any(not words(name).isdisjoint(_FINDS_ERRORS) for name in words_of(event.where.path))
+
+
+def _has_compiled_step(model: values.Model) -> bool:
+    """Whether the program decorates `train_step` of the model's class with `@tf.function`. It stays compiled then."""
+    step = model.cls.find("train_step") if model.cls is not None else None
+    return step is not None and isinstance(step[0], values.Traced)
 
 
 _FINDS_ERRORS = frozenset({"debug", "debugging", "eager", "eagerly"})

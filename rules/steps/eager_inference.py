@@ -426,9 +426,18 @@ _STEPS = frozenset({"__call__", "compute_loss", "predict_step", "test_step", "tr
 
 
 def _loop(event: _Called) -> Loop | None:
-    """The innermost loop with several iterations around a call."""
-    around = reversed(event.where.context.loops)
+    """The innermost loop with several iterations around a call, other than one over models, each of which it calls
+    once."""
+    around = (loop for loop in reversed(event.where.context.loops) if not _is_over(event.model, loop))
     return next((loop for loop in around if iteration_count(loop) != 1 and not loop.is_batches), None)
+
+
+def _is_over(model: values.Model | values.Layer, loop: Loop) -> bool:
+    """Whether a loop iterates over models, or over objects of the program that have one, and this is one of them."""
+    return any(
+        one is model or (isinstance(one, values.Instance) and any(kept is model for kept in one.attributes.values()))
+        for one in (leaves(loop.iterable) if loop.iterable is not None else ())
+    )
 
 
 _LONG = frozenset({"epoch", "epochs", "ep", "fold", "run", "seed", "trial"})
@@ -454,11 +463,8 @@ _SCALES = frozenset({"scale", "scales"})
 
 
 def _is_of_loop(model: values.Model | values.Layer, loop: Loop) -> bool:
-    """Whether each iteration has a model of its own."""
-    iterated = leaves(loop.iterable) if loop.iterable is not None else ()
-    return any(around.site == loop.site for around in model.where.context.loops) or any(
-        one is model for one in iterated
-    )
+    """Whether each iteration creates a model of its own."""
+    return any(around.site == loop.site for around in model.where.context.loops)
 
 
 def _is_data(value: values.Value, where: Where) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,8 @@ from gpulint.plugin.queries import (
     every_step,
     has_compiled_way,
     in_every_iteration,
+    is_beside_fit,
+    is_every_nth,
     loop_around,
     step_loops,
     updates,
@@ -31,8 +33,8 @@ class HostSyncInLoop(Rule):
     Finds `.numpy()`, functions of NumPy and `math`, `float(t)`, `int(t)`, `if t`, `min(t, u)`, `print(t)` and f-strings
     of a device tensor that are reached in every step of a training loop; and of a loss or metric in every iteration of
     an evaluation loop. A loop over more than a hundred epochs whose body is one step is a training loop. Several reads
-    of one tensor, of one number of steps, or of single numbers with no work for the GPU in between (the metrics in a
-    progress bar) are one finding.
+    of one tensor, of one number of steps, or with no work for the GPU in between (the metrics in a progress bar) are
+    one finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
@@ -118,7 +120,7 @@ class HostSyncInLoop(Rule):
             reads_of[event.tensor.site].append(event)
         if not reads_at:
             return
-        needs = self._needs()
+        needs, fits = self._needs(), self.all(events.ModelFitted)
         waited = _Waits(plan.events)
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
         training, evaluating, steps = step_loops(plan), evaluation_loops(plan), updates(plan)
@@ -150,16 +152,16 @@ class HostSyncInLoop(Rule):
                 continue
             if any(needs.include(one, loop.site) and _is_read_as_often(one, event, loop.site) for one in alike):
                 continue
-            if has_compiled_way(event.where, plan):
+            if has_compiled_way(event.where, plan) or is_beside_fit(event, loop, fits):
                 continue
             variable = event.tensor.state
             tensor: Site | int = event.tensor.site
             if variable is not None and needs.counts(event):  # each `optimizer.iterations` is a value of its own
                 tensor = variable.site if variable.counts_steps else variable.serial
             found.setdefault((tensor, loop.site), {}).setdefault(event.site, event)
-        is_number = cache(lambda read: _is_of_number(read) or self._is_named_score(read))
-        for loop_site, reads in waited.together(found, is_number):
-            first, *others = reads
+        for loop_site, reads in waited.together(found):
+            # an array may be one that GPU502 reports
+            first, *others = sorted(reads, key=lambda one: not (_is_of_number(one) or self._is_named_score(one)))
             others = [other for other in others if other.site != first.site]
             what, instead = self._of_numpy(first) if first.how == "array" else (_HOW[first.how], "")
             instead = instead or _INSTEAD.get(first.how, self._of_metric(first) if loop_site in training else _ADD_UP)
@@ -241,8 +243,9 @@ class HostSyncInLoop(Rule):
     def _needs(self) -> _Needs:
         needed: dict[Site, set[Site]] = defaultdict(set)
         for use in self.all(events.HostValueUsed):
+            often = [loop.site for loop in use.where.context.loops if not is_every_nth(use.where, loop)]
             for read in use.reads:
-                needed[read].update(loop.site for loop in use.where.context.loops)
+                needed[read].update(often)
         added: dict[int, list[bool]] = defaultdict(list)
         for update in self.all(events.StateUpdated):
             added[update.target.serial].append(update.by_number)
@@ -307,37 +310,26 @@ class _Waits:
         )
 
     def together(
-        self,
-        found: Mapping[tuple[Site | int, Site], Mapping[Site, events.TensorRead]],
-        is_number: Callable[[events.TensorRead], bool],
+        self, found: Mapping[tuple[Site | int, Site], Mapping[Site, events.TensorRead]]
     ) -> Iterator[tuple[Site, list[events.TensorRead]]]:
-        """Reads that are one finding, each with their loop: those of one tensor, and those of single numbers, or of
-        weights, in one group and iteration, as of several metrics in one progress bar."""
+        """Reads that are one finding, each with their loop: those of one tensor, and those in one group and iteration,
+        as of several metrics in one progress bar."""
         joined: list[tuple[Site, list[events.TensorRead]]] = []
         for (_, loop), reads in found.items():
             own = list(reads.values())
             for other_loop, others in joined:
-                if loop == other_loop and any(
-                    self._are_one(one, other, loop, is_number) for one in own for other in others
-                ):
+                if loop == other_loop and any(self._are_one(one, other, loop) for one in own for other in others):
                     others += own
                     break
             else:
                 joined.append((loop, own))
         yield from joined
 
-    def _are_one(
-        self,
-        one: events.TensorRead,
-        other: events.TensorRead,
-        loop: Site,
-        is_number: Callable[[events.TensorRead], bool],
-    ) -> bool:
-        both = (one, other)
-        are_neighbours = self._group[id(one)] is self._group[id(other)]
-        if not are_neighbours or _iterations(one, loop).isdisjoint(_iterations(other, loop)):
+    def _are_one(self, one: events.TensorRead, other: events.TensorRead, loop: Site) -> bool:
+        """Whether two reads are in one group and iteration."""
+        if self._group[id(one)] is not self._group[id(other)]:
             return False
-        return all(read.how == "weights" for read in both) or all(map(is_number, both))
+        return not _iterations(one, loop).isdisjoint(_iterations(other, loop))
 
 
 _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.GradientsApplied)

@@ -313,7 +313,8 @@ def _is_attribute(size: Symbol) -> bool:
 def _inputs(event: events.ModelCalled) -> list[values.Value]:
     """Inputs that a model is called with, one by one."""
     found = possible(event.arguments.get("x", 0), event.where)
-    return [leaf for value in found for leaf in (tuple(leaves(value)) or (value,))]
+    given = [leaf for value in found for leaf in (tuple(leaves(value)) or (value,))]
+    return [value for leaf in given for value in possible(leaf, event.where)]
 
 
 def _call_of(value: values.Value) -> Site | None:

@@ -498,8 +498,13 @@ def round_trip(value: Value, indices: Collection[Symbol] = ()) -> Iterator[Site]
 
 
 def _innermost(name: Symbol) -> Symbol:
-    """Symbol of the one element of lists and arrays in each other."""
+    """Symbol of the one element, possibly repeated, of lists and arrays in each other."""
     while True:
+        if name.parts[:2] == ("binary", "*"):
+            lists = [one for one in name.parts[2:] if isinstance(one, Symbol) and one.parts[0] in ("list", "tuple")]
+            if len(lists) != 1:
+                return name
+            name = lists[0]
         if name.parts[0] in ("list", "tuple") and isinstance(name.parts[1], tuple):
             parts = name.parts[1]
         elif name.parts[0] == "call" and library_callee(name) in _WRAPS:

@@ -31,7 +31,8 @@ def call_unmodelled(machine: Machine, name: str, arguments: Arguments, site: Sit
     if name in threads.THREADS or name in threads.PROCESSES:
         threads.run_target(machine, name, arguments, site)
     elif not is_logger:
-        host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
+        if not name.startswith("sklearn.metrics."):  # what becomes of the score tells whether the host needs it
+            host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
         tuners.run_trials(machine, name, arguments, site, result.symbol)
         minimizers.run_step(machine, name, arguments, site)
     return result

@@ -9,6 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.syntax import ir
+from gpulint.syntax.binding import bound_by
+from gpulint.syntax.walk import below
 
 if TYPE_CHECKING:
     from gpulint.analysis.project.modules import Project
@@ -57,21 +59,27 @@ def _lacking(project: Project, importer: str, statement: ir.ImportFrom, name: st
     if not statement.level and "." not in statement.module and os.path.dirname(path) != os.path.dirname(importer):
         return None  # Python may find another package of that name
     text = project.text_of(path)
-    if not text or _may_bind(project, text, name) or _OPEN.search(text) is not None:
+    if not text or _OPEN.search(text) is not None or _may_bind(project, path, text, name):
         return None
     is_module = _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is not None
     return None if is_module or project.syntax_of(path) is None else path
 
 
-def _may_bind(project: Project, text: str, name: str) -> bool:
-    """Whether a text may bind a name: it is defined, or occurs other than as the callee of a call, and not only in
-    comments."""
+def _may_bind(project: Project, path: str, text: str, name: str) -> bool:
+    """Whether a module may bind a name, rather than only read it or mention it in comments."""
     word = re.escape(name)
-    binding = re.compile(rf"\b(?:def|class)\s+{word}\b|\b{word}\b(?!\s*\()")
-    found = [match.start() for match in binding.finditer(text)]
-    if any("#" not in text[text.rfind("\n", 0, start) + 1 : start] for start in found):
-        return True  # the usual case, without the cost of finding the comments
-    return bool(found) and binding.search(project.code_of(text)) is not None
+    if re.search(rf"^(?:def|class)[ \t]+{word}\b|^{word}[ \t]*=|^from\b[^\n]*\b{word}\b", text, re.MULTILINE):
+        return True  # the usual case, without the cost of parsing the module
+    if re.search(rf"\b{word}\b", text) is None:
+        return False
+    module = project.syntax_of(path)
+    return module is None or any(_binds(node, name) for node in below(module.body))
+
+
+def _binds(node: ir.Node, name: str) -> bool:
+    if isinstance(node, ir.FunctionDef | ir.ClassDef):
+        return node.name == name
+    return name in bound_by(node)
 
 
 def _found(project: Project, importer: str, statement: ir.ImportFrom, module: str) -> str | None:

@@ -6,7 +6,7 @@ from gpulint.analysis.domain.context import Loop, Object
 from gpulint.analysis.domain.host_arrays import rows_of
 from gpulint.analysis.domain.random_draws import is_drawn, is_drawn_in, is_reordered
 from gpulint.analysis.domain.symbolic_patterns import is_next_batch, is_single, is_small_part
-from gpulint.analysis.domain.traversal import leaves
+from gpulint.analysis.domain.traversal import leaves, leaves_on
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.plan.events import ModelCalled, ModelFitted
 from gpulint.analysis.plan.plan import Plan
@@ -47,7 +47,7 @@ def batch_fits(plan: Plan) -> list[tuple[ModelFitted, Loop]]:
 
 def fitted_data(event: ModelFitted) -> list[Value]:
     """Values that a call of `fit` gets as data, one by one."""
-    return [leaf for value in possible(event.data, event.where) for leaf in leaves(value)]
+    return list(leaves_on(event.where.path, event.data))
 
 
 def is_one_sample(value: Value) -> bool:

@@ -154,6 +154,16 @@ def fitting_loops(plan: Plan) -> frozenset[Site]:
     )
 
 
+def is_beside_fit(event: Event, loop: Loop, fits: Iterable[ModelFitted]) -> bool:
+    """Whether an iteration of a loop in which an event happens always calls `fit`, too."""
+    return any(
+        is_reached_with(one.where, around, (event,))
+        for one in fits
+        for around in one.where.context.loops
+        if around.site == loop.site
+    )
+
+
 def _is_of_steps(loop: Loop) -> bool:
     """Whether a loop inside a `tf.function` takes many steps, so that one call of the function is not a single step."""
     several = (
@@ -383,6 +393,16 @@ def _leaves_out_few(literal: Literal) -> bool:
 
 MOST = 3
 """Minimum n for which "all iterations but every n-th" counts as most iterations."""
+
+
+def is_every_nth(where: Where, loop: Loop) -> bool:
+    """Whether a condition on a remainder leaves out most iterations of a loop: `step % 100 == 0`."""
+    return any(
+        not isinstance(one.condition.operand, frozenset)
+        and mentions(frozenset({one}), "%")
+        and not _leaves_out_few(one)
+        for one in where.path - loop.start
+    )
 
 
 def _is_for_the_first(literal: Literal) -> bool:

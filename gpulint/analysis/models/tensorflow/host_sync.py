@@ -42,7 +42,7 @@ _LOGGING = frozenset(
         *("history", "info", "isfinite", "isinf", "isnan", "log", "logger", "metric", "metrics", "monitor", "note"),
         *("plot", "postfix", "print", "progress", "record", "report", "result", "save", "scalar", "show", "smooth"),
         *("summary", "track", "verbose", "warn", "warning", "write", "writerow"),
-        *("accuracy", "auc", "dice", "iou", "miou", "precision", "psnr", "recall", "ssim"),
+        *("accuracy", "auc", "dice", "f1", "iou", "miou", "precision", "psnr", "recall", "ssim"),
     }
 )
 """Words in the names of functions that only record their arguments."""
