@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,14 +28,20 @@ def parse(*chunks: bytes) -> Outcome:
     parser = PlacementLogParser()
     parsed = [parser.feed(chunk) for chunk in chunks] + [parser.close()]
     text = b"".join(part.text for part in parsed)
-    stream, outside, position = b"".join(chunks), b"", 0
+    stream, outside, position = b"".join(chunks), list[bytes](), 0
     for first, behind in (span for part in parsed for span in part.spans):
         assert position <= first <= behind <= len(stream)
-        outside += stream[position:first]
+        outside.append(stream[position:first])
         position = behind
-    assert text == outside + stream[position:]
+    assert text == b"".join([*outside, stream[position:]])
     assert parser.pending == b""
     return Outcome([record for part in parsed for record in part.records], text, parser.counts)
+
+
+@cache
+def at_once(name: str) -> Outcome:
+    """What a recording says, read in one piece."""
+    return parse(RECORDINGS[name])
 
 
 def pieces(stream: bytes, cuts: Iterable[int]) -> list[bytes]:

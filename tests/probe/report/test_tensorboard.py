@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from gpulint.probe.capture.records import Happened, Sample, Segment, Steps, Take
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.tensorboard import check_directory, write
+from tests import warm
 from tests.cli.test_probe import probe
 from tests.probe.report.test_trace import TRAINED, ran
 
@@ -33,6 +36,14 @@ BROKEN = Expectation(
     ("first", "second"),
     "use \\less",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_tensorflow() -> Iterator[None]:
+    """TensorBoard reads logs by itself, as where TensorFlow is not installed: importing it would take seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
+        yield
 
 
 def read(directory: Path) -> dict[str, list[tuple[float, int, Any]]]:
@@ -206,7 +217,8 @@ def test_a_run_is_profiled_and_read_back(tmp_path: Path) -> None:
         "                told = {stats[one.metadata_id]: one.int64_value or one.uint64_value for one in event.stats}\n"
         "                print(told['step_num'], told['_r'])\n"
     )
-    asked = subprocess.run([sys.executable, "-c", text, profile], capture_output=True, text=True, check=True)
+    asked = warm.python().run([sys.executable, "-c", text, str(profile)], cwd=tmp_path)
+    assert asked.returncode == 0, asked.stderr
     gradients, *marks = asked.stdout.split("\n")
     assert int(gradients) == 5
     assert [mark for mark in marks if mark] == [f"{step} 1" for step in range(4, 9)]
