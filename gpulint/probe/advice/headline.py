@@ -145,7 +145,7 @@ def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> st
     if advice and advice[0].is_outside and advice[0].is_timed and (outside := advice[0].outside) is not None:
         return f"{outside.what} took {duration(outside.seconds)}, training {duration(time.seconds)}"
     early = time.first.seconds_of("trace") if time.first is not None and not capture.simulated else 0.0
-    if early > time.seconds and not (advice and advice[0].seconds > early):
+    if early > time.seconds and (not advice or 2 * early > capture.seconds):
         return f"{_PARTS['trace']} took {duration(early)} until the first step ended, training {duration(time.seconds)}"
     is_known = any(one.busy_share is not None for one in time.devices)
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")

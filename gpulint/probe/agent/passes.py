@@ -125,7 +125,7 @@ class Passes:
                 return False
             if before != now:
                 if not _leads_to(code, before, now):
-                    return False
+                    return function not in self._functions and _comes_after_loop(code, before, now)
                 around = ((code, before, now), *((outer, at, at) for outer, at in chain[:level]))
                 return function not in self._functions or is_fit or any(_is_in_loop(*one) for one in around)
         return False
@@ -179,6 +179,16 @@ def _leads_to(code: CodeType, before: int, now: int) -> bool:
                 seen.add(one)
                 todo.append(one)
     return False
+
+
+@lru_cache(maxsize=1024)
+def _comes_after_loop(code: CodeType, before: int, now: int) -> bool:
+    """Whether an instruction follows the loop around another one, in the same pass of the loop around both."""
+    loops = _jumps(code).loops.items()
+    of_now = [(begin, end) for begin, end in loops if begin <= now <= end]
+    left = [begin for begin, end in loops if begin <= before <= end < now]
+    is_around = bool(of_now) and all(begin <= before <= end for begin, end in of_now)
+    return is_around and any(_leads_to(code, begin, now) for begin in left)
 
 
 @lru_cache(maxsize=1024)

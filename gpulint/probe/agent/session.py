@@ -536,7 +536,7 @@ class Session:
 
     def forks(self) -> None:
         """This process has forked; the fork is not watched."""
-        if self._tensorflow is not None:
+        if self._tensorflow is not None and not self._forks.becomes_another:
             self._forks.tell()
             if self._internals is not None and self._internals.is_live:
                 self._forks.after_start.count(self._places.here())

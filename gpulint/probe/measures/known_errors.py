@@ -114,8 +114,16 @@ def known(error: str) -> Known | None:
     return next((one for one in KNOWN if one.text.lower() in lowered), None)
 
 
+_TRACED = ": in user code:\n"
+"""How AutoGraph begins the message of an error in code that it traces: the stack and the error itself follow."""
+
+_TOLD = re.compile(r"\n\n {4,}([A-Za-z_][\w.]*: .)")
+
+
 def headline(error: str) -> str:
-    """Type and relevant line of an error: for an error in a graph that is not the first line."""
+    """Type and relevant line of an error: for an error in a graph, or while tracing one, that is not the first line."""
+    if _TRACED in error and (told := _TOLD.search(error, error.rfind('File "'))) is not None:
+        return headline(error[told.start(1) :].replace("\n    ", "\n"))
     kind, _, rest = error.partition(": ")
     lines = [line for line in _FRAME.sub("", rest).split("\n") if not _NOISE.match(line)]
     return f"{kind}: {_ROOT.sub('', lines[0].strip())}" if lines else error.split("\n")[0]

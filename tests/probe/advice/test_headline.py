@@ -121,15 +121,17 @@ def test_advice_about_a_small_part_is_not_what_training_waits_for() -> None:
     ("traced", "gain", "said"),
     [
         (9.0, 0.0, "Tracing and compiling took 9.0 s until the first step ended, training 5.0 s."),
-        (9.0, 2.0, "Tracing and compiling took 9.0 s until the first step ended, training 5.0 s."),
+        (9.0, 2.0, "Training waits for its input."),
+        (11.0, 2.0, "Tracing and compiling took 11.0 s until the first step ended, training 5.0 s."),
         (4.0, 0.0, "Nothing stands in its way."),
         (4.0, 2.0, "Training waits for its input."),
     ],
 )
 def test_tracing_that_takes_longer_than_training_is_the_obstacle(traced: float, gain: float, said: str) -> None:
-    time = replace(spent({"launch": 5.0}), first=FirstStep(10.0, parts_of({"trace": traced}, 10.0), ()))
+    time = replace(spent({"launch": 5.0}), first=FirstStep(12.0, parts_of({"trace": traced}, 12.0), ()))
     advised = [advice("input-bound", gain)] if gain else []
-    assert headline(run(logical=("CPU:0",)), time, advised) == f"Trained on the CPU. {said}"
+    seen = run(logical=("CPU:0",), end={"status": 0, "seconds": 20.0})
+    assert headline(seen, time, advised) == f"Trained on the CPU. {said}"
 
 
 def test_functions_that_are_traced_once_are_no_obstacle_to_remove() -> None:

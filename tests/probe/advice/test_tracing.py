@@ -97,6 +97,18 @@ def test_models_that_a_loop_creates_are_traced_each_time() -> None:
     assert opened.cause == "input-bound", "one model is traced once"
 
 
+def test_the_evaluations_of_a_fit_are_no_calls_of_a_loop() -> None:
+    """Two models, each trained with `validation_data`."""
+    tracings = [tracing("step", "trace", 4, 8.0, 0)]
+    time = spent({"trace": 8.0, "launch": 4.0}, by_line=[PartAt("trace", THERE, 8.0, 4, "step")], tracings=tracings)
+    calls = {ModelCall(THERE, "evaluate"): (2, 3.0), ModelCall(THERE, "fit"): (2, 15.0)}
+    assert not advise(capture(model_calls=calls, data=Counter({Data(THERE, "dataset", 0, 0): 2})), (), time)
+    many = [tracing("step", "trace", 8, 8.0, 0)]
+    calls = {ModelCall(THERE, "evaluate"): (4, 3.0), ModelCall(THERE, "fit"): (4, 15.0)}
+    (one,) = advise(capture(model_calls=calls), (), replace(time, tracings=tuple(many)))
+    assert one.text == "each of the 4 calls of `fit` traces its model"
+
+
 def test_the_fix_of_retracing_fits_what_changes() -> None:
     tracings = [tracing("train", "trace", 10, 5.0, 9)]
     time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=tracings)

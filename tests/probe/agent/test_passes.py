@@ -139,6 +139,13 @@ def loops_in_a_row(one: Trainer) -> None:
             one.g()
 
 
+def generator_after_its_critics(one: Trainer) -> None:
+    for _ in range(2):
+        for _ in range(2):
+            one.d()
+        one.g()
+
+
 def unrolled(one: Trainer) -> None:
     one.d()
     one.d()
@@ -174,6 +181,13 @@ def test_each_pass_is_a_step(train: Callable[[Trainer], None]) -> None:
     train(one)
     assert one.steps == 4
     assert not one.passes.take()
+
+
+def test_what_follows_the_loop_of_another_function_is_part_of_its_last_pass() -> None:
+    one = Trainer()
+    generator_after_its_critics(one)
+    assert one.steps == 4
+    assert sum(one.passes.take().values()) == 2
 
 
 FIT = "def fit(step):\n    for _ in range(2):\n        step()\n"

@@ -48,6 +48,17 @@ def test_an_error_is_known_by_its_text(one: object) -> None:
     assert found.text in one.text or found is one  # type: ignore[attr-defined]
 
 
+def test_the_headline_of_an_error_while_tracing_is_what_happened() -> None:
+    traced = (
+        'ValueError: in user code:\n\n    File "/p/train.py", line 7, in step  *\n        loss = f(x, y)\n'
+        '    File "/lib/keras/nn.py", line 9, in loss\n        raise ValueError(\n\n    '
+    )
+    assert headline(f"{traced}ValueError: `output` must have a rank.\n") == "ValueError: `output` must have a rank."
+    in_a_layer = "ValueError: Exception encountered when calling Dense.call().\n    \n    \x1b[1mNo shape\x1b[0m\n"
+    assert headline(traced + in_a_layer) == "ValueError: No shape"
+    assert headline("ValueError: in user code:\n") == "ValueError: in user code:"
+
+
 def test_other_errors_are_not_explained() -> None:
     assert known("KeyError: 'x'") is None
 

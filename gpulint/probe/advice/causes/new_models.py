@@ -9,6 +9,7 @@ from gpulint.linting.finding import Finding
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of
+from gpulint.probe.agent.models import TRAINING
 from gpulint.probe.capture.records import ModelCall, Where
 from gpulint.probe.measures.time_spent import Tracing
 from gpulint.probe.measures.time_words import duration
@@ -25,7 +26,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             loops[finding_at(observed, (RULE,), call.where) or call.where].append((call, traced))
     for loop, calls in loops.items():
         traces = [one for _, traced in calls for one in traced]
-        first, _ = max(calls, key=lambda one: _seconds(observed, one[1]))
+        first, _ = max(calls, key=lambda one: (_seconds(observed, one[1]), one[0].method == TRAINING))
         times = _calls_at(observed, first.where)
         saved = _seconds(observed, traces) * (times - 1) / times
         yield Candidate(
@@ -53,7 +54,9 @@ def new_traces(observed: Observed, where: Where | None) -> list[Tracing]:
 
 
 def _calls_at(observed: Observed, where: Where | None) -> int:
-    return sum(count for call, (count, _) in observed.capture.model_calls.items() if call.where == where)
+    """Calls on a line, without the evaluations that its `fit` makes."""
+    calls = {one.method: count for one, (count, _) in observed.capture.model_calls.items() if one.where == where}
+    return calls.get(TRAINING) or sum(calls.values())
 
 
 def _is_of_pipeline(one: Tracing) -> bool:

@@ -17,6 +17,13 @@ CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 """The operations of `numpy_function` and `py_function`."""
 
 
+_OF_KERAS = {
+    "TensorBoard.on_epoch_end": "Write histograms of the weights less often: pass a larger `histogram_freq`, or 0.",
+    "TensorBoard.on_train_batch_end": 'Write less often: pass a larger `update_freq`, or "epoch".',
+}
+"""Methods of Keras's callbacks → what makes them faster."""
+
+
 def candidates(observed: Observed) -> Iterator[Candidate]:
     """Lines between steps, and within them."""
     yield from _between(observed)
@@ -66,7 +73,7 @@ def _between(observed: Observed) -> Iterator[Candidate]:
         if one.name != "python" or one.where is None:
             continue
         if "." in one.detail:
-            fix = "Let this callback do less, or less often."
+            fix = _OF_KERAS.get(one.detail, "Let this callback do less, or less often.")
             if one.where not in fits:
                 fix = "Do it once per epoch, or in a separate thread."
             yield _candidate(observed, one.where, one.seconds, one.few, f"steps wait for `{one.detail}`", fix)
