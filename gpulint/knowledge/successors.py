@@ -54,6 +54,7 @@ SUCCESSORS = {
     "minimize": _WITH_TAPE,
     "mixed_precision.experimental": "use `tf.keras.mixed_precision`",
     "multi_gpu_model": "create the model in the scope of a `tf.distribute.MirroredStrategy`",
+    "name by position": "pass it by keyword: `add_weight(name=…, shape=…)`",
     "optimizers.get_weights": "read `optimizer.variables`",
     "optimizers.weights": "use `optimizer.variables`",
     "output_classes": _ELEMENTS,

@@ -31,8 +31,8 @@ class RemovedApi(Rule):
 
     ## What it does
     Finds names, methods, modules and arguments that the targeted TensorFlow (`target-tensorflow`) and its Keras no
-    longer have, calls of what is now a property (`optimizer.variables()`), and names that the package `keras` lacks
-    since Keras 3 though `tf.keras` still has them.
+    longer have, calls of what is now a property (`optimizer.variables()`), names of weights that `add_weight` gets by
+    position, and names that the package `keras` lacks since Keras 3 though `tf.keras` still has them.
 
     ## Why is this bad
     It raises AttributeError, ImportError, TypeError or ValueError when the line runs, often after hours. The table is
@@ -100,6 +100,8 @@ class RemovedApi(Rule):
             owned = (name.split(".")[-2:] for name in removed.only_tf())
             found |= words & {name for module, name in owned if module in present}
         found |= _passed(text, words)
+        if "add_weight" in words and _WEIGHT_NAMED.search(text):
+            found.add("add_weight")
         for module, name in _PAIR.findall(text):
             if module not in kept and (_TOP.get(module, module), name) in removed.telling_pairs():
                 found.add(name)
@@ -289,6 +291,8 @@ _COMPAT = re.compile(
 )
 """Imports of `tf.compat.v1`, which keeps what was removed elsewhere."""
 _WHOLE = re.compile(r"(?m)^[ \t\f]*import tensorflow as (\w+)")
+_WEIGHT_NAMED = re.compile(r"""\badd_weight\(\s*f?["']""")
+"""A weight with its name as first argument, which Keras 3 refuses."""
 _TOP = {"tf": "tensorflow"}
 _KERAS_ITSELF = re.compile(r"(?m)^[ \t]*(?:from|import)[ \t]+keras\b")
 

@@ -29,6 +29,7 @@ from gpulint.analysis.engine import builtins, context_managers
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import loggers, threads
 from gpulint.analysis.models.tensorflow import (
+    api_removals,
     distribution,
     escape,
     host_sync,
@@ -61,6 +62,8 @@ def call_library_method(machine: Machine, receiver: Value, name: str, arguments:
             if isinstance(receiver, Model) and (arguments.open or any(map(objects.has_shape, given))):
                 objects.variables_built(machine, receiver, is_known=not arguments.open)
             return NONE
+    if name == "add_weight" and isinstance(receiver, (Layer, Model)):
+        api_removals.weight_added(machine, receiver, arguments, site)
     loggers.method_called(machine, symbol_of(receiver), name, arguments, site)
     return METHODS.get(type(receiver), _other)(machine, receiver, name, arguments, site)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpulint.analysis.domain.context import Object, Strategy, callers
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, LibraryName, PartialString, Value, known, symbol_of
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer
@@ -162,6 +162,18 @@ def arguments(machine: Machine, receiver: Object, function: str, given: Argument
         for name, gone in refused:
             place = given.written.get(name, site)
             machine.emit(RemovedNameUsed(place, machine.where(), f"{function}({name})", gone, None, True))
+
+
+def weight_added(machine: Machine, receiver: Object, given: Arguments, site: Site) -> None:
+    """Record that `add_weight` receives the name as its first argument, which is the shape in Keras 3 (it raises
+    ValueError, run on 3.15)."""
+    first = machine.choose(given.positional[0]) if given.positional else None
+    is_name = isinstance(first, PartialString) or isinstance(known(first), str)
+    if is_name and not _may_be_private(machine, receiver, _ADDS_WEIGHT):
+        machine.emit(RemovedNameUsed(given.sites.get(0, site), machine.where(), _ADDS_WEIGHT, "2.16", None, True, True))
+
+
+_ADDS_WEIGHT = "tensorflow.keras.Layer.add_weight(name by position)"
 
 
 def check_arguments(machine: Machine, function: LibraryName, given: Arguments, site: Site) -> None:

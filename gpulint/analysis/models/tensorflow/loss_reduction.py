@@ -10,8 +10,10 @@ from gpulint.analysis.domain.values.base import (
     Constant,
     Unknown,
     Value,
+    known,
     symbol_of,
 )
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.objects import Variable
 from gpulint.analysis.domain.values.tensors import PerReplica, Reduced, Tensor
 from gpulint.analysis.models.tensorflow import gradients
@@ -61,6 +63,19 @@ def reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) 
     if name in gradients.SCALES and inputs:
         return reduced_by_operator(gradients.SCALES[name], inputs, site)
     return present if name in KEEPS_REDUCTION else None
+
+
+def for_each_image(axis: Value | None, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
+    """Reduction over all axes of images or volumes but the first, None for any other: `[1, 2, 3]`."""
+    axes = [known(one) for one in axis.items or ()] if isinstance(axis, Items) else []
+    is_whole = len(axes) > 2 and axes == list(range(1, len(axes) + 1))
+    return Reduced("image", site) if is_whole and not is_of_weights(inputs) else None
+
+
+def is_over_all(axis: Value | None, given: Value | None) -> bool:
+    """Whether a reduction returns one number: it has no axis, or the only one of a tensor with a number per image."""
+    of_images = isinstance(given, Tensor) and given.reduced is not None and given.reduced.how == "image"
+    return axis is None or (of_images and known(axis) == 0)
 
 
 _ADDS = frozenset(
@@ -131,6 +146,8 @@ def reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> R
     right = operands[1] if len(operands) > 1 else None
     of_left = left.reduced if isinstance(left, Tensor) else None
     of_right = right.reduced if isinstance(right, Tensor) else None
+    if of_left is not None and of_right is not None and of_left.how == of_right.how == "image":
+        return of_left
     if of_left is None and of_right is None and name in ("operator./", "operator.*"):
         factors = operands if name == "operator.*" else (right,)
         return Reduced("scaled", site) if any(_is_batch_size(factor) for factor in factors) else None

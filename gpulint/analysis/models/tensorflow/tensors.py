@@ -181,9 +181,12 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
     if not isinstance(result, Tensor):
         return result
     gradient = gradients.by_op(name, inputs) or host_sync.gradient_in(machine, inputs)
-    over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
-    reduced = loss_reduction.reduced_by_op(name, fact, inputs, site) if over_batch else None
-    if reduced is not None and fact.kind is Kind.REDUCTION and arguments.of("axis", fact.params) is None:
+    axis = arguments.of("axis", fact.params)
+    if fact.kind is not Kind.REDUCTION or _is_over_batch(axis):
+        reduced = loss_reduction.reduced_by_op(name, fact, inputs, site)
+    else:
+        reduced = None if "keepdims" in arguments.keywords else loss_reduction.for_each_image(axis, inputs, site)
+    if reduced is not None and fact.kind is Kind.REDUCTION and loss_reduction.is_over_all(axis, first):
         reduced = reduced._replace(is_number=True)
     result = Tensor(
         site,
