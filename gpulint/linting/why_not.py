@@ -65,7 +65,7 @@ def why_not(
         return [told]
     places = spans(source, range(min(MAX_NODES, len(source.text))))
     sites = {Site(source.path, node) for node, span in places.items() if span.row <= row <= span.end_row}
-    search = _Search(asked, sites, checker, result, [])
+    search = _Search(asked, sites, checker, result, [], selection.rules_of(path))
     for program in _programs(asked, source, checker, result):
         if decided := _decided(program, search):
             return decided
@@ -139,7 +139,8 @@ class _Seen(NamedTuple):
 class _Search(NamedTuple):
     """The search for what decided about a row that a check with this result did not report.
 
-    `sites` are those on the row, `seen` gets what each program without a decision does there.
+    `sites` are those on the row, `seen` gets what each program without a decision does there. `rules` are those that
+    check the file.
     """
 
     asked: Asked
@@ -147,6 +148,7 @@ class _Search(NamedTuple):
     checker: Checker
     result: CheckResult
     seen: list[_Seen]
+    rules: Sequence[type[Rule]]
 
 
 def _decided(program: Source, search: _Search) -> list[str]:
@@ -216,4 +218,19 @@ def _withdrawn(search: _Search) -> Iterator[str]:
     if words is not None and not any(word.strip(".(") in text for word in words):
         yield f"gpulint analyses a program for {rule.code} only if it has one of: {', '.join(sorted(words))}"
         return
+    if (other := _of_all(search)) is not None:
+        yield f"{other.code} on {_row(other.span)} is about the whole file and takes the place of all other findings"
+        return
     yield f"{rule.code} reports it for unknown callers only: the calls in other checked files do not cause it"
+
+
+def _of_all(search: _Search) -> Finding | None:
+    """The finding that a rule reports in place of all others in the file, None if there is none."""
+    found = {one.code: one for one in search.result.findings if _is_same(one.span.path, search.asked.path)}
+    rules = [rule for rule in search.rules if rule.code in found]
+    plan = search.checker.plan(search.checker.load(search.asked.path).main)
+    try:
+        reports = reports_of(plan, rules, search.checker.files.read)
+    finally:
+        plan.release()
+    return next((found[one.rule.code] for one in reports if one.report.is_all), None)

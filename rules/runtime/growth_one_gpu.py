@@ -134,7 +134,8 @@ def _makes_moot(event: events.RuntimeConfigured | events.EnvironmentSet) -> bool
     """Whether a setting leaves one GPU, or creates logical devices, which have memory limits of their own."""
     if isinstance(event, events.RuntimeConfigured):
         return event.what in ("visible_devices", "logical_devices")
-    return event.key == "CUDA_VISIBLE_DEVICES" and not _shows_several(event)
+    has_effect = event.state not in ("driver", "yes") or event.repeats
+    return event.key == "CUDA_VISIBLE_DEVICES" and has_effect and not _shows_several(event)
 
 
 def _shows_several(event: events.EnvironmentSet) -> bool:

@@ -163,7 +163,7 @@ class HostSyncInLoop(Rule):
             # an array may be one that GPU502 reports
             first, *others = sorted(reads, key=lambda one: not (_is_of_number(one) or self._is_named_score(one)))
             others = [other for other in others if other.site != first.site]
-            what, instead = self._of_numpy(first) if first.how == "array" else (_HOW[first.how], "")
+            what, instead = self._of_call(first) if first.how in ("array", "print") else (_HOW[first.how], "")
             instead = instead or _INSTEAD.get(first.how, self._of_metric(first) if loop_site in training else _ADD_UP)
             if first.how in _COMPARE:
                 then = ", and read the result every hundred steps" if others else ""
@@ -204,8 +204,9 @@ class HostSyncInLoop(Rule):
         sought = _PERPLEXITY if is_of_each else _PERPLEXITY | _SCORES
         return any(not sought.isdisjoint(words(name)) for name in names)
 
-    def _of_numpy(self, read: events.TensorRead) -> tuple[str, str]:
-        """What reads a tensor through NumPy, and the help: an assignment to an element, or a function by its name."""
+    def _of_call(self, read: events.TensorRead) -> tuple[str, str]:
+        """What reads a tensor through NumPy or a logger, and the help: an assignment to an element, or a function by
+        its name."""
         import libcst.matchers as m  # slow to import, and seldom needed
 
         node = self.node(read.site)
@@ -213,7 +214,7 @@ class HostSyncInLoop(Rule):
             return _STORED, _STORE_ONCE
         named = node is not None and m.matches(node, m.Call(m.Attribute(m.Name())))
         code = self.source(read.site).partition("(")[0] if named else ""
-        return (f"`{code}` reads a device tensor" if code else _HOW["array"]), _COMPUTE
+        return (f"`{code}` reads a device tensor" if code else _HOW[read.how]), _COMPUTE if read.how == "array" else ""
 
     def _of_metric(self, read: events.TensorRead) -> str:
         """Help for the result of a metric; "" for any other tensor, to which the rule's own applies."""

@@ -108,13 +108,13 @@ class PredictInLoop(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         fitted = list(self._fits(plan))
         yield from fitted
+        fits = {
+            event.where.context.loops[-1].site for event in self.all(events.ModelFitted) if event.where.context.loops
+        }
         made = [event for event in self.all(events.ModelCalled) if event.how in _INSTEAD and event.where.context.loops]
         if not made:
             return
         steps = step_loops(plan)
-        fits = {
-            event.where.context.loops[-1].site for event in self.all(events.ModelFitted) if event.where.context.loops
-        }
         of_data = self._results_of_data()
         fitted_on_samples = {
             loop.site

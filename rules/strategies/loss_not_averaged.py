@@ -164,16 +164,23 @@ class LossNotAveraged(Rule):
                     scaled[event.site].append(event.where)
                 elif text := _problem(reduced, plan.has_keras_3):
                     suspects.append((event, gradient, reduced, text))
+        found: dict[tuple[Site, str], dict[Site, events.GradientsApplied]] = defaultdict(dict)
+        """Steps by the site of the reduction, for each gradient and problem: a loss may have several ways."""
         for event, gradient, reduced, text in suspects:
+            if all(_is_another_call(event.where, one) for one in scaled[event.site]):
+                found[gradient.site, text].setdefault(reduced.site, event)
+        for (taken, text), reductions in found.items():
+            (first, event), *others = reductions.items()
             replica = event.where.context.replica
-            if replica is not None and all(_is_another_call(event.where, one) for one in scaled[event.site]):
+            if replica is not None:
                 yield Report(
-                    reduced.site,
+                    first,
                     text,
                     confidence=confidence(event.where, replica.strategy.where),
                     related=(
-                        (gradient.site, "the gradient of the loss is taken here"),
+                        (taken, "the gradient of the loss is taken here"),
                         (replica.site, "each replica runs this function"),
+                        *((other, "the loss is computed here, too") for other, _ in others),
                     ),
                 )
 

@@ -235,3 +235,35 @@ def test_a_place_in_a_script_without_a_suffix() -> None:
     why_not("GPU209", 5)
     Path("train.py").rename("train")
     assert "GPU209 is reported there" in check("--why-not", "GPU209", "train:5").stdout
+
+
+def test_a_finding_about_the_whole_file_takes_its_place() -> None:
+    text = """import tensorflow as tf
+
+
+def crop(image):
+    offset = tf.random_uniform((2,), 0, 8)
+    return tf.to_float(image) + tf.random_normal((8,)) + offset
+
+
+def make(images):
+    return tf.data.Dataset.from_generator(lambda: (image for image in images), tf.float32).map(crop).batch(64)
+"""
+    Path("data.py").write_text(text, encoding="utf-8")
+    calls = """import tensorflow as tf
+from data import make
+
+model = tf.keras.models.load_model("a.keras")
+model.fit(make(read()))
+"""
+    Path("train.py").write_text(calls, encoding="utf-8")
+    done = check("--target-tensorflow", "2.21", "--why-not", "GPU404", "data.py:10", ".")
+    assert "GPU901 on row 5 is about the whole file and takes the place of all other findings" in done.stdout
+
+
+def test_the_events_that_a_rule_looks_at_include_those_of_its_queries() -> None:
+    Path("train.py").write_text(
+        "import tensorflow as tf\n\nmodel = tf.keras.models.load_model('a.keras')\nmodel.fit(x)\n"
+    )
+    done = check("--why-not", "GPU503", "train.py:3", "train.py")
+    assert "ModelFitted" in done.stdout

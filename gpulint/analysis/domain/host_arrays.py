@@ -63,6 +63,26 @@ def rows_of(name: Symbol) -> Symbol | None:
     return symbol(sizes[0] if sizes else given[0])
 
 
+@lru_cache(maxsize=8192)
+def is_column(name: Symbol) -> bool:
+    """Whether an array has one number in each row: it is reshaped or created so, or computed from such columns."""
+    if _head(name) == "binary" and len(name.parts) == _PARTS["binary"]:
+        return any(is_column(symbol(side)) for side in name.parts[2:])
+    called, given = _called(name)
+    own = called.rpartition(".")[2]
+    if own in ("reshape", *_FILLED):
+        shape = given[1:] if called == "numpy.reshape" else given
+        sizes = (_elements(symbol(shape[0])) if shape else None) or (shape if own == "reshape" else ())
+        return len(sizes) == 2 and symbol(sizes[1]).parts == ("constant", "int", 1)
+    if called in ("numpy.concatenate", "numpy.vstack"):
+        axis = symbol(given[1]).parts if given[1:] else ("constant", "int", 0)
+        parts = (_elements(symbol(given[0])) if given else None) or ()
+        return axis == ("constant", "int", 0) and any(is_column(symbol(one)) for one in parts)
+    if called == ".astype":
+        return is_column(symbol(symbol(name.parts[1]).parts[1]))
+    return False
+
+
 def written_rows(name: Symbol) -> int | None:
     """Number of rows of an array that is created from a list that is spelled out; None for any other value."""
     called, given = _called(name)

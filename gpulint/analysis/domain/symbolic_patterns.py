@@ -9,6 +9,7 @@ from typing import Any
 
 from gpulint.analysis.domain.changing_numbers import is_changing
 from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.host_arrays import is_column
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import (
     COUNTER,
@@ -217,6 +218,8 @@ ONE_EXAMPLE = "one example"
 def _is_single(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "item":
+        if is_at_index(name) and is_column(symbol(rest[0])):  # Keras adds an axis to a row of one number
+            return True
         return _adds_axis(rest[1]) or (_is_constant(rest[1]) and _encodes_one_text(symbol(rest[0])))
     if head == "used":
         return ONE_EXAMPLE in rest
