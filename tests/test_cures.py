@@ -95,7 +95,8 @@ def _only(code: str, program: str, directory: Path) -> Finding:
     ("after", "message", "cure"),
     [
         ("values[i] = loss", "an assignment to a NumPy array reads a device tensor", "compute the whole array"),
-        ("print(np.mean(loss))", "`np.mean` reads a device tensor", "use TensorFlow operations"),
+        ("print(np.mean(loss))", "`np.mean` reads a device tensor", "use `tf.reduce_mean`"),
+        ("print(np.median(loss))", "`np.median` reads a device tensor", "use TensorFlow operations"),
         ("print(f'{loss:.3f}')", "string formatting reads a device tensor", "read it every hundred steps"),
         ("print(float(accuracy.result()))", "`float()` reads a device tensor", "read the metric every hundred steps"),
     ],
@@ -115,18 +116,21 @@ def test_a_container_is_named(tmp_path: Path) -> None:
     ("program", "cure"),
     [
         (EAGER, "decorate `learn` with `@tf.function`, and pass its data as tensor arguments"),
-        (IN_LOOP, "move the step, from the loss to the update, into a function decorated with `@tf.function`"),
+        (
+            IN_LOOP,
+            "move the whole step, from the forward pass to the update, into a function decorated with `@tf.function`",
+        ),
     ],
 )
 def test_a_step_that_is_a_function_is_decorated(program: str, cure: str, tmp_path: Path) -> None:
-    assert _only("GPU508", program, tmp_path).instead == cure
+    assert _only("GPU508", program, tmp_path).instead.startswith(cure)
 
 
 @pytest.mark.parametrize(
     ("loop", "cure"),
     [
         ("for x in np.zeros((1000, 4)):\n    print(model.predict(x[None]))\n", "predict all samples in one call if"),
-        (f"{IN_LOOP}    print(model.predict(x))\n", "call `model.predict_on_batch(x)`, or the model itself"),
+        (f"{IN_LOOP}    print(model.predict(x))\n", "call `model.predict_on_batch(x)`, or `model(x)` in a"),
     ],
 )
 def test_predictions_beside_training_are_not_made_at_once(loop: str, cure: str, tmp_path: Path) -> None:

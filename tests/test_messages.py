@@ -127,10 +127,10 @@ def test_a_discarded_transformation_is_assigned(method: str, tmp_path: Path) -> 
         (
             "tf.config.list_physical_devices()",
             "CUDA_VISIBLE_DEVICES",
-            "first lists the devices",
+            "first looks for GPUs",
             "or use `tf.config.set_visible_devices`",
         ),
-        ("tf.zeros(4)", "CUDA_VISIBLE_DEVICES", "first lists the devices", "before the first TensorFlow call"),
+        ("tf.zeros(4)", "CUDA_VISIBLE_DEVICES", "first looks for GPUs", "before the first TensorFlow call"),
         ("tf.zeros(4)", "TF_GPU_ALLOCATOR", "creates the GPU devices", "before the first TensorFlow call"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_late_variable_has_its_own_moment(before: str, variable: str, when: st
 
 @pytest.mark.parametrize(
     ("value", "cure"),
-    [("0", "put it in quotes"), ("None", "to unset it, call `os.environ.pop('CUDA_VISIBLE_DEVICES', None)`")],
+    [("0", 'write `"0"`, with quotes'), ("None", "to unset it, call `os.environ.pop('CUDA_VISIBLE_DEVICES', None)`")],
 )
 def test_none_is_no_string_to_quote(value: str, cure: str, tmp_path: Path) -> None:
     _, _, instead = _only(
@@ -170,7 +170,7 @@ def test_a_layer_gets_its_kernel_back_by_the_argument_that_took_it(layer: str, c
 @pytest.mark.parametrize(
     ("aid", "why", "cure"),
     [
-        ("tf.profiler.experimental.start('logs')", "keeps all events in host memory", "stop()` after a few steps"),
+        ("tf.profiler.experimental.start('logs')", "keeps every event in host memory", "stop()` after a few steps"),
         ("tf.debugging.set_log_device_placement(True)", "writes to standard error", "behind a debug flag"),
         ("tf.debugging.enable_check_numerics()", "output of every operation", "behind a debug flag"),
     ],
@@ -285,7 +285,7 @@ model.save("model.keras")
         (
             "tf.distribute.MultiWorkerMirroredStrategy()",
             "this strategy makes the program multi-worker",
-            "give every worker except the chief a temporary path",
+            "give the others a temporary one",
         ),
     ],
 )

@@ -47,6 +47,17 @@ class Program:
         found = origins[site.node] if site.node < len(origins) else None
         return None if isinstance(found, tuple) else found
 
+    def name_of(self, site: Site) -> str:
+        """The variable to which a statement assigns the value at a site, "" if there is none."""
+        import libcst
+
+        value = self.node(site)
+        for one in self._origins.get(site.path, ()) if value is not None else ():
+            if isinstance(one, libcst.Assign) and one.value is value and len(one.targets) == 1:
+                target = one.targets[0].target
+                return target.value if isinstance(target, libcst.Name) else ""
+        return ""
+
     @cached_property
     def _by_kind(self) -> dict[type[Event], list[Event]]:
         kinds: dict[type[Event], list[Event]] = defaultdict(list)

@@ -241,5 +241,19 @@ class Rule:
         node = self.node(place) if isinstance(place, Site) else place
         return libcst.Module([]).code_for_node(node).strip() if node is not None else ""
 
+    def short(self, place: Site | libcst.CSTNode | None, default: str) -> str:
+        """The code at a place or of a node, for a message that repeats it; `default` if it is long or unknown."""
+        code = self.source(place) if place is not None else ""
+        return code if code.isprintable() and 0 < len(code) <= SHORT else default
+
+    def name_of(self, made: Site, place: Site, default: str) -> str:
+        """The variable that refers to an object, created at `made`, for a message about a place in the same file;
+        `default` if there is none."""
+        return (self._program.name_of(made) if made.path == place.path else "") or default
+
     def on_end(self, plan: Plan) -> Iterable[Report] | None:
         """Called once, after the last event of the program."""
+
+
+SHORT = 40
+"""Maximum number of characters of code that a message repeats."""

@@ -58,7 +58,8 @@ def why_not(
     if (row := _row_in_program(asked, source)) is None:
         if asked.cell is not None:
             return ["the notebook has no such cell of Python, or the cell no such row"]
-        return [f"the file has only rows 1 to {len(source.text.splitlines())}"]
+        rows = len(source.text.splitlines())
+        return [f"the file has only {rows} row{'s' if rows > 1 else ''}"]
     if source.blocks is not None and not any(block.row <= row < block.behind for block in source.blocks):
         return ["the row is in none of the file's Python blocks"]
     if (told := _explained(asked, result)) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
+from gpulint.knowledge.operations import operation, operations, random_operation
 from gpulint.knowledge.successors import successor
 from gpulint.knowledge.watched import (
     CLEARS_SESSION,
@@ -29,7 +30,10 @@ __all__ = [
     "DeviceName",
     "fact",
     "has_gpu_kernel",
+    "operation",
+    "operations",
     "parse_device",
+    "random_operation",
     "release",
     "removed",
     "successor",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.changing_numbers import changing_number, differ_in_numbers
+from gpulint.analysis.domain.changing_numbers import changing_in, differ_in_numbers
 from gpulint.analysis.domain.host_arrays import SMALL_IMAGE, HostArray, host_array, images_in, is_training_data
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import (
@@ -30,6 +30,7 @@ from gpulint.analysis.domain.symbolic_patterns import (
     is_read_element,
     is_single,
     is_small_part,
+    numpy_functions,
     round_trip,
     varies,
 )
@@ -43,7 +44,7 @@ __all__ = [
     "Literal",
     "Path",
     "Symbol",
-    "changing_number",
+    "changing_in",
     "compatible",
     "constants_in",
     "differ_in_numbers",
@@ -65,6 +66,7 @@ __all__ = [
     "length_of",
     "literal_of",
     "mentions",
+    "numpy_functions",
     "round_trip",
     "varies",
     "words",

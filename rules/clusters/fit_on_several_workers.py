@@ -88,7 +88,7 @@ class FitOnSeveralWorkers(Rule):
             ):
                 yield Report(
                     event.site,
-                    "Keras 3's `fit` does not support multiple workers",
+                    "Keras 3's `fit` does not support multi-worker strategies",
                     confidence=confidence(event.where, built.where),
                     related=((built.site, "the strategy is created here"),),
                 )

@@ -63,8 +63,8 @@ class SaveOnEveryWorker(Rule):
     any_of_names = CLUSTER_WORDS | {"horovod"}
     why = "the workers overwrite each other's files"
     instead = (
-        "give every worker except the chief a temporary path, as all must save; the chief is the task of type `chief` "
-        "if there is one, otherwise worker 0 (`strategy.cluster_resolver.task_id == 0`)"
+        "all workers must save, but only the chief to this path: give the others a temporary one. The chief is the "
+        "task of type `chief` or, if the cluster has none, worker 0"
     )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -90,7 +90,7 @@ class SaveOnEveryWorker(Rule):
             if not self._is_used_by_one(event, started.where):
                 yield Report(
                     event.site,
-                    "every worker writes to this path",
+                    f"every worker writes to {self._path(event)}",
                     why="TensorBoard mixes the curves of all workers" if _is_log(event) else "",
                     instead="" if of_strategy else "write only `if hvd.rank() == 0:`, or give each worker its own path",
                     confidence=confidence(event.where),
@@ -103,6 +103,16 @@ class SaveOnEveryWorker(Rule):
                         ),
                     ),
                 )
+
+    def _path(self, event: events.Event) -> str:
+        """The path as the call spells it, "the same path" if that is long or elsewhere."""
+        import libcst as cst  # slow to import, and seldom needed
+
+        node = self.node(event.site)
+        arguments = node.args if isinstance(node, cst.Call) else ()
+        given = [one.value for one in arguments if one.keyword is None or one.keyword.value in _PATHS]
+        code = self.short(given[0], "") if given else ""
+        return f"`{code}`" if code else "the same path"
 
     def _is_used_by_one(self, event: events.Event, started: Where) -> bool:
         """Whether a callback is passed to `fit` only under conditions that may hold on a single worker."""
@@ -151,6 +161,8 @@ WRITERS = {
     "tensorflow.summary.create_file_writer": "logdir",
 }
 """Calls that write files, or create an object that does → the argument with the path."""
+
+_PATHS = frozenset({*WRITERS.values(), "file_prefix"})
 
 METHODS = frozenset(
     {

@@ -153,11 +153,21 @@ class RemovedApi(Rule):
                     continue
                 yield Report(
                     event.site,
-                    f"`{_short(event.name)}` was removed in TensorFlow {event.since}",
+                    f"{_called(event.name)} was removed in TensorFlow {event.since}",
+                    why=self._error(event),
                     instead=self._instead(event),
                     confidence=confidence(event.where),
                     fix=_renaming(event),
                 )
+
+    def _error(self, event: events.RemovedNameUsed) -> str:
+        """Which error the line raises; "" if it is one of its own."""
+        if "(" in event.name or removed.raises_since(event.name) is not None:
+            return ""
+        import libcst as cst  # slow to import, and seldom needed
+
+        imports = isinstance(self.node(event.site), (cst.ImportAlias, cst.ImportFrom, cst.Import))
+        return f"the program raises {'ImportError' if imports else 'AttributeError'} when it reaches this line"
 
     def _instead(self, event: events.RemovedNameUsed) -> str:
         if event.name.endswith("()"):
@@ -305,6 +315,12 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
     return ("(" not in method and plan.mentions(f"def {method}(")) or (
         owner.startswith("tensorflow.data.") and plan.referenced.issuperset(("compat", "v1"))
     )
+
+
+def _called(name: str) -> str:
+    """A removed name in words: `tf.keras.optimizers.Adam(lr)` is an argument."""
+    function, _, argument = name.removesuffix(")").partition("(")
+    return f"the argument `{argument}` of `{_short(function)}`" if argument else f"`{_short(name)}`"
 
 
 def _short(name: str) -> str:

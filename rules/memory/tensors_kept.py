@@ -101,10 +101,7 @@ class TensorsKept(Rule):
     is_performance = True
     any_of_names = TRAINING_WORDS
     why = "no tensor is freed while the container lives: GPU memory grows with every step until it runs out"
-    instead = (
-        "add `tensor.numpy()`, which is a copy in host memory, or clear the container after use; for losses, update "
-        "a metric"
-    )
+    instead = "add `tensor.numpy()`, a copy in host memory, or clear the container after use"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.may_have_missed(".clear(", ".pop(", ".popleft("):
@@ -133,23 +130,28 @@ class TensorsKept(Rule):
             trains = loop.site in trained
             if _goes_once(event.where, loop, trained) or (not trains and _is_after_an_epoch(event.where)):
                 continue
+            kept_in, added = self._parts(event.site)
             yield Report(
                 event.site,
-                f"every step adds a device tensor to {self._container(event.site)}",
+                f"every step adds a device tensor to {kept_in}",
+                instead=f"add {added}, a copy in host memory, or clear {kept_in} after use",
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), (event.tensor.site, "the tensor comes from here")),
             )
 
-    def _container(self, kept: Site) -> str:
-        """Name of the container that a call such as `losses.append(loss)` extends."""
+    def _parts(self, kept: Site) -> tuple[str, str]:
+        """The container that a call such as `losses.append(loss)` extends, and what to add to it: `loss.numpy()`."""
         import libcst as cst  # slow to import, and seldom needed
         import libcst.matchers as m
 
         name = m.Name() | m.Attribute(m.Name())
         node = self.node(kept)
-        if node is None or not m.matches(node, m.Call(m.Attribute(name | m.Subscript(name)))):
-            return "a container"
-        return f"`{self.source(cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute).value)}`"
+        if not isinstance(node, cst.Call) or not m.matches(node, m.Call(m.Attribute(name | m.Subscript(name)))):
+            return "a container", "`tensor.numpy()`"
+        function = cst.ensure_type(node.func, cst.Attribute)
+        last = node.args[-1].value if node.args and function.attr.value in ("append", "insert") else None
+        tensor = self.short(last, "tensor") if m.matches(last or function, name | m.Call()) else "tensor"
+        return f"`{self.source(function.value)}`", f"`{tensor}.numpy()`"
 
 
 def _goes_once(where: Where, loop: Loop, trained: Collection[Site]) -> bool:

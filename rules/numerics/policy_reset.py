@@ -79,11 +79,15 @@ class PolicyReset(Rule):
                     yield Report(
                         cleared.site,
                         "`clear_session` resets the dtype policy: the model is trained in float32",
+                        instead=f"after each `clear_session()`, call `{self.short(policy.site, _SET)}` again",
                         confidence=confidence(*wheres),
                         related=((policy.site, "the policy is set here"), (event.site, "the model is created here")),
                         happens_at=cleared.site,
                     )
                     policy = None
+
+
+_SET = 'tf.keras.mixed_precision.set_global_policy("mixed_float16")'
 
 
 def _is_half(event: events.LibraryCalled) -> bool:

@@ -77,7 +77,7 @@ class CacheAfterShuffle(Rule):
                         step.name == "cache"
                         and (found := _frozen(chain[:index], chain[index + 1 :], event)) is not None
                     ):
-                        cause, message, why = found
+                        cause, message, label, why = found
                         yield Report(
                             step.site,
                             message,
@@ -85,9 +85,9 @@ class CacheAfterShuffle(Rule):
                             instead=_INSTEAD.get(message, ""),
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((cause.site, "this step comes before the cache"), pipelines.reader(event)),
+                            related=((cause.site, label), pipelines.reader(event)),
                             fix=unsafe(
-                                "Move `cache` up: each epoch then repeats the steps after it",
+                                "Move `cache` up: the steps after it then run in every epoch",
                                 _first,
                                 step.site,
                                 cause.site,
@@ -103,25 +103,30 @@ def _is_one_epoch(event: events.ModelFitted) -> bool:
 
 def _frozen(
     before: tuple[values.Step, ...], after: tuple[values.Step, ...], event: events.DatasetConsumed
-) -> tuple[values.Step, str, str] | None:
-    """Step before a cache whose result it should not keep, with message and reason."""
+) -> tuple[values.Step, str, str, str] | None:
+    """Step before a cache whose result it should not keep, with message, label and reason."""
     for index, step in enumerate(before):
         if pipelines.effect_of(step, event, "random") is not None and not _is_sample(before[index + 1 :]):
-            return step, _VALUES, _AUGMENTED
+            return step, _VALUES, "the random values are drawn here", _AUGMENTED
     for index, step in enumerate(before):
         limited = _is_sample(before[index + 1 :])
         if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1) and not limited:
-            return step, _REPEATS, _GROWS
+            return step, _REPEATS, "the data is repeated here", _GROWS
         later = {one.name for one in (*before[index + 1 :], *after)}
         if step.name == "shuffle" and not later & {"shuffle", "take", "skip", "shard"}:
             if known(step.arguments.get("reshuffle_each_iteration", 2)) is not False:
-                return step, "`cache` freezes the order of the first epoch", ""
+                batched = any(one.name in pipelines.BATCHES for one in before[index + 1 :])
+                return step, _ORDER, "the data is shuffled here", _SAME_BATCHES if batched else ""
     return None
 
 
 _GROWS = "memory grows with each repetition, and after an endless `repeat` the cache is never complete and never read"
 
 _AUGMENTED = "the cache is filled in the first epoch: every later epoch gets the same random values"
+
+_SAME_BATCHES = "the cache is filled in the first epoch: every later epoch gets the same batches in the same order"
+
+_ORDER = "`cache` freezes the order of the first epoch"
 
 _VALUES, _REPEATS = (
     "`cache` freezes the random values of the first epoch",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
 from gpulint.plugin.fixes import calls
 from gpulint.plugin.words import DATASET_SOURCES
 
@@ -77,7 +77,13 @@ class DiscardedTransformation(Rule):
         yield Report(
             event.site,
             f"the result of `{event.name}` is not used",
-            instead=f"assign the result: `dataset = dataset.{event.name}(…)`",
+            instead=f"assign the result: `{self._assigned(event.site) or f'dataset = dataset.{event.name}(…)'}`",
             confidence=confidence(event.where),
             fix=unsafe(f"Assign the result: `{event.name}` then takes effect", calls.assigned, event.site),
         )
+
+    def _assigned(self, call: Site) -> str:
+        """The statement that keeps the result of a method of a variable, "" if that is long."""
+        code = self.short(call, "")
+        name = code.partition(".")[0]
+        return f"{name} = {code}" if name.isidentifier() else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from gpulint.plugin import Plan, Report, Rule, Severity, confidence, values
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, values
 from gpulint.plugin.queries import datasets_in, known, pipelines
 from gpulint.plugin.words import PREPARING_WORDS, PYTHON_WORDS
 
@@ -68,7 +68,7 @@ class PythonInPipeline(Rule):
     is_performance = True
     any_of_names = PYTHON_WORDS
     all_of_name_sets = (PREPARING_WORDS,)
-    why = "Python's GIL lets only one thread run at a time: one CPU core feeds all GPUs, which sit idle in between"
+    why = "Python's GIL lets only one thread run at a time: one CPU core feeds all GPUs, which sit idle while they wait"
     instead = "use TensorFlow operations, prepare the data beforehand (TFRecord), or `batch` before this step"
     cost = "input 2 to 7× slower"
 
@@ -80,23 +80,23 @@ class PythonInPipeline(Rule):
                 fresh = pipelines.after_cache(one.steps)
                 read = pipelines.reader(event)
                 from_generator = one.source.endswith(".from_generator") and len(fresh) == len(one.steps)
-                few = batched and pipelines.yields_few(one) and any(one is source for source in sources)
+                few = batched is not None and pipelines.yields_few(one) and any(one is source for source in sources)
                 if from_generator and not few and not pipelines.is_toy(one) and not gives_names:
                     for_samples = one.work.for_samples() if one.work is not None else None
-                    if batched:
+                    if batched is not None:
                         yield Report(
                             one.site,
                             "`from_generator` feeds the pipeline one element at a time from Python",
-                            instead=_YIELD_BATCHES,
+                            instead=_READ_FILES if mapped else _YIELD_BATCHES,
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=(read,),
+                            related=((batched, "the elements are put into batches here"), read),
                         )
                     elif for_samples is not None:
                         yield Report(
                             one.site,
                             "a generator prepares its batches sample by sample",
-                            instead=_YIELD_BATCHES,
+                            instead=_PREPARE_BATCHES,
                             confidence=confidence(event.where),
                             happens_at=event.site,
                             related=((for_samples, "this line runs for every sample"), read),
@@ -117,9 +117,15 @@ class PythonInPipeline(Rule):
 
 
 _YIELD_BATCHES = (
-    "yield whole batches from the generator (and drop the later `batch`), or write the data to TFRecord files once "
-    "and read those"
+    "yield whole batches from the generator and remove the later `batch`, or write the data to TFRecord files once and "
+    "read those"
 )
+
+_READ_FILES = (
+    "use `from_tensor_slices` if the data fits in memory; otherwise write it to TFRecord files once and read those"
+)
+
+_PREPARE_BATCHES = "prepare whole batches in the generator, or write the data to TFRecord files once and read those"
 
 _PARALLEL = "`num_parallel_calls` helps only a function that releases the GIL, such as one that reads a file"
 
@@ -138,19 +144,20 @@ def _joins(step: values.Step) -> bool:
     return step.name in pipelines.BATCHES and known(step.arguments.get("batch_size", 0)) != 1
 
 
-def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool, bool]]:
-    """A dataset, its inputs and the generators in it, each with whether its elements are batched later, and whether
+def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, Site | None, bool]]:
+    """A dataset, its inputs and the generators in it, each with the step that batches its elements later, and whether
     they are mapped one by one."""
     seen: set[tuple[int, bool, bool]] = set()
-    pending = [(dataset, False, False)]
+    pending: list[tuple[values.Dataset, Site | None, bool]] = [(dataset, None, False)]
     while pending:
         one, batched, mapped = pending.pop()
         reads = one.work is not None and one.work.reads
-        batched = batched or any(_joins(step) or (step.name in pipelines.BATCHES and reads) for step in one.steps)
+        joining = (step for step in one.steps if _joins(step) or (step.name in pipelines.BATCHES and reads))
+        batched = next((step.site for step in joining), batched)
         is_singly = all(step.name not in pipelines.BATCHES for step in one.steps)
         mapped = (mapped and is_singly) or _maps_singly(one)
-        if (id(one), batched, mapped) not in seen:
-            seen.add((id(one), batched, mapped))
+        if (id(one), batched is None, mapped) not in seen:
+            seen.add((id(one), batched is None, mapped))
             yield one, batched, mapped
             steps = pipelines.after_cache(one.steps)
             inner = [made for step in steps for made in step.inner if made.source.endswith(".from_generator")]

@@ -82,7 +82,7 @@ class PythonLoader(Rule):
         | frozenset({"imread", "load_img", "open", "load", "transform", "augment", "get_data", "read_file"}),
     )
     why = "one Python thread decodes and augments every sample while the GPU sits idle"
-    instead = "read with tf.data, such as `tf.keras.utils.image_dataset_from_directory` and `map`"
+    instead = "read the samples with `tf.data`, in a `map` with `num_parallel_calls=tf.data.AUTOTUNE`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reads = self.all(events.SampleRead)
@@ -94,7 +94,7 @@ class PythonLoader(Rule):
                 continue
             for data in possible(fitted.data, fitted.where):
                 if (flow := pipelines.flow_of(data, flows)) is not None:
-                    yield _report(flow.site, _GENERATOR, "", fitted)
+                    yield _report(flow.site, _GENERATOR, self._of_flow(flow, plan), fitted)
                 elif isinstance(data, values.Instance) and not _is_parallel(data):
                     read = _called_in(reads, fitted.site, "__getitem__") or _read_by(data, reads)
                     if read is not None:
@@ -104,7 +104,14 @@ class PythonLoader(Rule):
                     if (read := self._sample_read_in(reads, called)) is not None:
                         yield _report(called, "a generator reads the samples for `fit` in one thread", "", fitted, read)
                     elif (inner := _called_in(flows, called)) is not None:
-                        yield _report(inner.site, _GENERATOR, "", fitted)
+                        yield _report(inner.site, _GENERATOR, self._of_flow(inner, plan, wrapped=True), fitted)
+
+    def _of_flow(self, flow: events.LibraryCalled, plan: Plan, wrapped: bool = False) -> str:
+        """Help for what `ImageDataGenerator` creates; a generator around it leaves no place to set workers."""
+        if wrapped:
+            return ""
+        batches = self.name_of(flow.site, flow.site, "batches")
+        return f"set `{batches}.workers = 8` before `fit`, or {self.instead}" if plan.runs_keras_3 else _OF_FIT
 
     def _sample_read_in(self, reads: tuple[events.SampleRead, ...], call: object) -> events.SampleRead | None:
         """First read of one sample in the loops of a generator that was called at a site. A file that can have many
@@ -123,6 +130,8 @@ class PythonLoader(Rule):
         return node is None or bool(m.findall(node, m.Yield()))
 
 
+_OF_FIT = "pass `workers=8` to `fit`, or read the samples with `tf.data`"
+
 _GENERATOR = "`ImageDataGenerator` prepares its batches in one thread"
 
 
@@ -131,7 +140,7 @@ def _of_loader(loader: values.Instance, plan: Plan) -> tuple[str, str]:
     libraries = loader.cls.libraries() if loader.cls is not None else ()
     kind = next((name for name in ("Sequence", "PyDataset") if any(one.endswith(name) for one in libraries)), "loader")
     where = "`super().__init__()` of the loader" if plan.runs_keras_3 else "`fit`"
-    return f"a Keras `{kind}` reads its samples in one thread", f"pass `workers=8` to {where}, or read with tf.data"
+    return f"a Keras `{kind}` reads its samples in one thread", f"pass `workers=8` to {where}, or read with `tf.data`"
 
 
 def _report(

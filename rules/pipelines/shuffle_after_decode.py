@@ -102,8 +102,10 @@ class ShuffleAfterDecode(Rule):
         frozenset({"decode_bmp", "decode_image", "decode_jpeg", "decode_png", "image_dataset_from_directory"})
         | frozenset({"load", "resize", "resize_with_crop_or_pad", "resize_with_pad"}),
     )
-    why = "every epoch starts by decoding a buffer full of images, while the GPU sits idle"
-    instead = "shuffle the file names, before the `map` that reads them"
+    why = "every epoch starts by decoding a buffer full of images into host memory, while the GPU sits idle"
+    instead = (
+        "call `shuffle` before the `map` that decodes the images: the buffer then holds file names or encoded data"
+    )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         decoded = _images(self.all(events.OpCalled))

@@ -51,7 +51,7 @@ class CrossDeviceOp(Rule):
     name = "cross-device-op"
     severity = Severity.WARNING
     why = "every step copies a tensor from one GPU to the other, and waits for the copy"
-    instead = "compute both on one GPU; if the split is deliberate, reduce each part on its own GPU first"
+    instead = "compute both inputs on one GPU; if the split is deliberate, make them smaller before they cross"
     any_of_names = DEVICE_WORDS
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:

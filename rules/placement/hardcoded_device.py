@@ -83,7 +83,9 @@ class HardcodedDevice(Rule):
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
     source_pattern = DEVICE_NAMES
     why = "all of this work runs on one GPU: if the machine has more, the others sit idle"
-    instead = "remove `tf.device`; to use every GPU, create the model in the scope of a `MirroredStrategy`"
+    instead = (
+        "remove `tf.device`; to use every GPU, create the model inside `with tf.distribute.MirroredStrategy().scope():`"
+    )
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107")
 
     def __init__(self) -> None:
@@ -103,11 +105,11 @@ class HardcodedDevice(Rule):
                 event.site,
                 f"the strategy uses only one GPU, `{devices[0]}`",
                 why=ONE_REPLICA,
-                instead="name no devices: the strategy then uses every visible GPU",
+                instead="pass no devices: the strategy then uses every visible GPU",
                 confidence=confidence(event.where),
                 supersedes=(event.site,),
                 fix=unsafe(
-                    "Remove `devices`: it takes every visible GPU",
+                    "Remove the devices: the strategy then uses every visible GPU",
                     calls.without_argument,
                     event.site,
                     "devices",
@@ -119,7 +121,7 @@ class HardcodedDevice(Rule):
                 event.site,
                 f"the program silently falls back to one GPU, `{devices[0]}`",
                 why=ONE_REPLICA,
-                instead="remove `devices` to use every visible GPU",
+                instead="use every visible GPU: `tf.distribute.MirroredStrategy()`",
                 confidence=confidence(event.where),
             )
 

@@ -52,7 +52,7 @@ class MalformedDevice(Rule):
     name = "malformed-device"
     severity = Severity.ERROR
     why = "TensorFlow raises ValueError when it parses the name"
-    instead = "name one device, such as `/GPU:0`; `tf.distribute.MirroredStrategy` uses several"
+    instead = "name one device, such as `/GPU:0`; to use several GPUs, create a `tf.distribute.MirroredStrategy`"
     in_graph_mode = True
     context_insensitive = True
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS

@@ -71,6 +71,7 @@ class NoGpuKernel(Rule):
                 f"`{name}` has no GPU kernel"
                 + (f" for {event.dtype}" if has_gpu_kernel(event.name, None) is None else ""),
                 confidence=confidence(event.where),
+                instead=f"call it outside `with {self.short(scope.site, 'tf.device(…)')}:`",
                 related=((scope.site, f"the operation is pinned to `{scope.device}` here"),),
                 supersedes=(scope.site,),
                 fix=unsafe("Move it out of the scope: it runs on the CPU anyway", _on_cpu, event.site, scope.site),

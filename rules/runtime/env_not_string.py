@@ -81,7 +81,7 @@ class EnvNotString(Rule):
                 yield Report(
                     event.site,
                     f"{name} is set to {kind}`{value.value!r}`; it must be a string",
-                    instead=_unset(event.key) if value.value is None else "",
+                    instead=_unset(event.key) if value.value is None else f'write `"{value.value!r}"`, with quotes',
                     confidence=confidence(event.where),
                     fix=safe(f'Write it as a string, `"{value.value!r}"`', _quoted, event.site, value.origin)
                     if type(value.value) is int and value.origin is not None

@@ -69,7 +69,7 @@ class LateVisibleDevices(Rule):
     severity = Severity.WARNING
     in_graph_mode = True
     is_performance = True
-    why = "TensorFlow reads the variable once, when it first lists the devices: setting it later has no effect"
+    why = "TensorFlow reads the variable once, when it first looks for GPUs: setting it later has no effect"
     instead = "set it before the first TensorFlow call"
     any_of_names = READ_BY_DRIVER | READ_WITH_DEVICES
 
@@ -89,7 +89,7 @@ class LateVisibleDevices(Rule):
                 why=READ_AT_CREATION if event.key in READ_WITH_DEVICES else "",
                 instead=_instead(event),
                 confidence=confidence(event.where),
-                related=((event.since, _LISTED if event.state == "driver" else _INITIALISED),)
+                related=((event.since, _CREATES if event.key in READ_WITH_DEVICES else _LOOKS),)
                 if event.since is not None
                 else (),
                 fix=unsafe(
@@ -111,6 +111,6 @@ def _instead(event: events.EnvironmentSet) -> str:
     return "set it before the first TensorFlow call, or use `tf.config.set_visible_devices`" if hides else ""
 
 
-_LISTED = "TensorFlow lists the GPUs here"
+_LOOKS = "TensorFlow looks for GPUs here"
 
-_INITIALISED = "TensorFlow initialises the GPUs here"
+_CREATES = "TensorFlow creates the GPU devices here"

@@ -113,7 +113,7 @@ class DebugLeftOn(Rule):
                 instead=STOP if ".profiler." in event.name else "",
                 confidence=confidence(event.where),
                 fix=unsafe(
-                    f"Remove the call: {LOST.get(event.name, 'there is no more output')}",
+                    f"Remove the call: {LOST.get(event.name, 'it reports nothing any more')}",
                     statements.without_statement,
                     event.site,
                 ),
@@ -213,17 +213,17 @@ MESSAGES = {
 STOP = "call `tf.profiler.experimental.stop()` after a few steps"
 
 LOST = {
-    _DEBUGGING + "set_log_device_placement": "there is no more log",
+    _DEBUGGING + "set_log_device_placement": "placements are no longer logged",
     _DEBUGGING + "enable_check_numerics": "NaN and infinity no longer raise an error",
-    _DEBUGGING + "experimental.enable_dump_debug_info": "there are no more dumps",
-    "tensorflow.profiler.experimental.start": "there is no more profile",
+    _DEBUGGING + "experimental.enable_dump_debug_info": "tensors are no longer dumped",
+    "tensorflow.profiler.experimental.start": "nothing is profiled any more",
 }
 
 WHYS = {
     _DEBUGGING + "set_log_device_placement": "it writes to standard error for every operation, which slows eager code",
     _DEBUGGING + "enable_check_numerics": "the output of every operation is checked, in every step",
     _DEBUGGING + "experimental.enable_dump_debug_info": "every step writes its tensors to files",
-    "tensorflow.profiler.experimental.start": "it keeps all events in host memory, until the program runs out of it",
+    "tensorflow.profiler.experimental.start": "it keeps every event in host memory, until that memory runs out",
 }
 
 COSTS = {

@@ -212,6 +212,7 @@ class EagerInference(Rule):
             yield Report(
                 first.site,
                 "a model is called eagerly in each iteration of a loop",
+                instead=_AT_ONCE if self._samples_dropout(first.site, loop_site) else "",
                 confidence=confidence(first.where),
                 related=(
                     (loop_site, "in this loop"),
@@ -219,6 +220,21 @@ class EagerInference(Rule):
                     *chain(first.where),
                 ),
             )
+
+    def _samples_dropout(self, call: Site, loop: Site) -> bool:
+        """Whether a call passes `training=True`, and a variable to which the loop does not assign: each iteration
+        calls the model on the same input."""
+        import libcst as cst  # slow to import, and seldom needed
+        import libcst.matchers as m
+
+        node, around = self.node(call), self.node(loop)
+        given = m.Call(args=[m.Arg(m.Name()), m.Arg(m.Name("True"), keyword=m.Name("training"))])
+        if around is None or not isinstance(node, cst.Call) or not m.matches(node, given):
+            return False
+        name = m.Name(cst.ensure_type(node.args[0].value, cst.Name).value)
+        kinds = m.AssignTarget() | m.AugAssign() | m.CompFor() | m.For() | m.NamedExpr()
+        targets = (getattr(one, "target", one) for one in m.findall(around, kinds))
+        return not any(m.findall(target, name) for target in targets)
 
     def _learning(self, plan: Plan) -> defaultdict[Site, list[events.GradientTaken]]:
         """Loops with an eager training step, with the gradients that it takes."""
@@ -344,6 +360,12 @@ class EagerInference(Rule):
             ):
                 found[id(event.result)] = frozenset(loop.site for loop in loops)
         return found
+
+
+_AT_ONCE = (
+    "repeat the input along the batch axis and call the model once, or call it in a function decorated with "
+    "`@tf.function`"
+)
 
 
 def _much_more(event: _E, alike: Iterable[_E]) -> Iterator[Loop]:

@@ -104,7 +104,7 @@ class EagerTrainStep(Rule):
     any_of_names = frozenset({"GradientTape", ".minimize"})
     yields_to = ("GPU502",)
     why = "Python dispatches the operations of the step one by one, and the GPU sits idle between them"
-    instead = "move the step, from the loss to the update, into a function decorated with `@tf.function`"
+    instead = "move the whole step, from the forward pass to the update, into a function decorated with `@tf.function`"
     cost = "5 to 37× slower for small models"
 
     def __init__(self) -> None:

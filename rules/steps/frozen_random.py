@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Site, Where, confidence, events
+from gpulint.plugin.facts import random_operation
 from gpulint.plugin.queries import callers, chain, switched
 from gpulint.plugin.symbols import words, words_of
 from gpulint.plugin.words import HOST_RANDOM_WORDS
@@ -65,11 +66,8 @@ class FrozenRandom(Rule):
         | {"uniform"},
         frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),
     )
-    why = "every later call of the function uses the same number"
-    instead = (
-        "draw it outside the `tf.function` and pass it as a tensor, draw it with `tf.random`, or wrap the Python code "
-        "in `tf.numpy_function`"
-    )
+    why = "every later call of the function uses the same random value"
+    instead = "use an operation of `tf.random`, or draw it outside and pass it as a tensor argument"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         calls = {event.site for event in self.all(events.TracedCalled)}
@@ -91,15 +89,28 @@ class FrozenRandom(Rule):
             if any(words(caller.function) & _ONCE for caller in _traced(around, {*calls, context.mapped})):
                 continue
             traced = context.mapped or context.traced
+            of_map = context.mapped is not None
+            traces = (
+                "this transformation traces the function once"
+                if of_map
+                else "`tf.function` traces the function at its first call"
+            )
             yield Report(
                 event.site,
                 f"`{event.name.replace('numpy.', 'np.', 1)}` draws only once, while the function around it is traced",
+                why="every element of the dataset gets the same random value" if of_map else "",
+                instead=_instead(event.name.rpartition(".")[2], of_map),
                 confidence=confidence(event.where),
-                related=(
-                    *(((traced, "this function is traced at its first call"),) if traced is not None else ()),
-                    *chain(event.where),
-                ),
+                related=(*(((traced, traces),) if traced is not None else ()), *chain(event.where)),
             )
+
+
+def _instead(function: str, of_map: bool) -> str:
+    """How to draw in every call instead; an argument of a `tf.function` can be drawn by its caller."""
+    drawn = random_operation(function)
+    ways = [f"use `{drawn}`, which draws in every call"] if drawn is not None else []
+    ways += [] if of_map else ["draw it outside the `tf.function` and pass it as a tensor argument"]
+    return ", or ".join(ways or ["draw it in a function that `tf.numpy_function` calls"])
 
 
 def _traced(around: Sequence[Caller], places: Container[Site | None]) -> Sequence[Caller]:

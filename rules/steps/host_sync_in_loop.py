@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
+from gpulint.plugin.facts import operation
 from gpulint.plugin.queries import (
     evaluation_loops,
     every_step,
@@ -212,9 +213,13 @@ class HostSyncInLoop(Rule):
         node = self.node(read.site)
         if node is not None and m.matches(node, m.Subscript()):
             return _STORED, _STORE_ONCE
-        named = node is not None and m.matches(node, m.Call(m.Attribute(m.Name())))
+        named = node is not None and m.matches(node, m.Call(m.Attribute(m.Name() | m.Attribute(m.Name()))))
         code = self.source(read.site).partition("(")[0] if named else ""
-        return (f"`{code}` reads a device tensor" if code else _HOW[read.how]), _COMPUTE if read.how == "array" else ""
+        how = f"`{code}` reads a device tensor" if code else _HOW[read.how]
+        if read.how != "array":
+            return how, ""
+        own = operation(code.partition(".")[2])
+        return how, f"use `{own}`, and read its result every hundred steps or once per epoch" if own else _COMPUTE
 
     def _of_metric(self, read: events.TensorRead) -> str:
         """Help for the result of a metric; "" for any other tensor, to which the rule's own applies."""
@@ -239,6 +244,11 @@ class HostSyncInLoop(Rule):
                 code = self.source(tensor) if tensor is not None else ""
                 sums = f" (`{total} += {code}`)" if 0 < len(code) <= SHORT else ""
                 return f"add up tensors{sums}, and convert `{total}` once, after the loop"
+        for kept in m.findall(body, m.Call(m.Attribute(attr=m.Name("append")), [m.Arg()])):
+            assert isinstance(kept, cst.Call) and isinstance(kept.func, cst.Attribute)
+            if kept.args[0].value is node and _is_of_number(read):
+                total, code = self.short(kept.func.value, "the list"), self.short(_tensor(node), "tensor")
+                return f"append the tensor (`{total}.append({code})`), and convert the list after the loop"
         return ""
 
     def _needs(self) -> _Needs:
@@ -394,7 +404,7 @@ SHORT = 40
 _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
 _INSTEAD = {
-    "bool": "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device",
+    "bool": "check it every hundred steps; if it only decides what to compute, move the `if` into a `@tf.function`",
     "weights": "read them every hundred steps or once per epoch",
 }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from typing import TypeAlias
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, values
+from gpulint.plugin.facts import operations
 from gpulint.plugin.queries import (
     are_few,
     batch_fits,
@@ -19,8 +21,10 @@ from gpulint.plugin.queries import (
     waits_for_person,
     with_step,
 )
-from gpulint.plugin.symbols import Symbol, round_trip
+from gpulint.plugin.symbols import Symbol, numpy_functions, round_trip
 from gpulint.plugin.words import TRAINING_WORDS
+
+_Back: TypeAlias = events.OpCalled | events.ModelCalled | events.TracedCalled
 
 
 class NumpyRoundtrip(Rule):
@@ -105,7 +109,7 @@ class NumpyRoundtrip(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         indices = {one.index for one in self.all(events.HostValueUsed) if one.index is not None}
-        made: list[tuple[events.Event, tuple[Site, ...]]] = [
+        made: list[tuple[_Back, tuple[Site, ...]]] = [
             (event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event, indices))
         ]
         made += self._passed_to_calls(indices)
@@ -128,7 +132,7 @@ class NumpyRoundtrip(Rule):
         for one in self.all(events.TensorRead):
             read_in[one.site].update(loop.site for loop in one.where.context.loops)
         around, steps = loops | evaluation_loops(plan), updates(plan)
-        found: dict[tuple[Site, ...], dict[Site, events.Event]] = {}
+        found: dict[tuple[Site, ...], dict[Site, _Back]] = {}
         for event, reads in made:
             loop = loop_around(event.where, around)
             if loop is None or any(loop.site in needed_in[read] for read in reads):
@@ -146,6 +150,7 @@ class NumpyRoundtrip(Rule):
             yield Report(
                 first.site,
                 "a tensor is converted to NumPy and back",
+                instead=self._instead(first, reads, indices),
                 confidence=confidence(first.where),
                 related=(
                     *((read, "the tensor is converted to NumPy here") for read in reads),
@@ -154,7 +159,24 @@ class NumpyRoundtrip(Rule):
                 supersedes=reads,
             )
 
-    def _passed_to_calls(self, indices: Collection[Symbol]) -> Iterator[tuple[events.Event, tuple[Site, ...]]]:
+    def _instead(self, back: _Back, reads: tuple[Site, ...], indices: Collection[Symbol]) -> str:
+        """What to do instead: pass the tensor itself, or use operations for what NumPy does. "" if only the author
+        knows."""
+        given = back.inputs if isinstance(back, events.OpCalled) else _options(back.arguments.all(), back.where)
+        arrays = [value for value in given if not set(reads).isdisjoint(_reads_of([value], indices))]
+        functions = [numpy_functions(value) for value in arrays]
+        if None in functions:
+            return ""
+        names = frozenset().union(*(one for one in functions if one is not None))
+        if not names:
+            calls = [self.source(read) for read in reads]
+            return (
+                "pass the tensor itself, without `.numpy()`" if all(one.endswith(".numpy()") for one in calls) else ""
+            )
+        used = " and ".join(f"`{name}`" for name in operations(names))
+        return f"keep it a tensor: use {used} instead of NumPy" if used else ""
+
+    def _passed_to_calls(self, indices: Collection[Symbol]) -> Iterator[tuple[_Back, tuple[Site, ...]]]:
         """Eager calls of models and of compiled functions with arrays that NumPy computed from a tensor of the same
         iteration, each with the reads. Not those of an inner loop, as an agent's, and not those of variables, as of a
         step count."""
@@ -201,7 +223,7 @@ class NumpyRoundtrip(Rule):
                 yield Report(
                     first.site,
                     "all weights go through NumPy in every step",
-                    instead="`assign` the new values to the variables in a `tf.function`",
+                    instead=_ASSIGN,
                     confidence=confidence(first.where),
                     related=(
                         (got[0], "the weights are read into NumPy here"),
@@ -209,6 +231,9 @@ class NumpyRoundtrip(Rule):
                         (place, "in this training loop"),
                     ),
                 )
+
+
+_ASSIGN = "in a `tf.function`, assign to the variables: `for old, new in zip(a.variables, b.variables): old.assign(…)`"
 
 
 def _is_of_weights(event: events.WeightsUsed) -> bool:

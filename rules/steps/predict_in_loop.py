@@ -139,6 +139,7 @@ class PredictInLoop(Rule):
                 yield Report(
                     event.site,
                     "`predict` is called on one batch at a time, assembled in a loop",
+                    instead=self._instead(event, False),
                     confidence=confidence(event.where),
                     related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
                 )
@@ -173,10 +174,31 @@ class PredictInLoop(Rule):
                 f"`{event.how}` is called {how[event.site, loop.site]}",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 cost=_COST_OF_BATCHES if event.how == "predict_on_batch" else "",
-                instead=_AT_ONCE if in_step or acts else _INSTEAD[event.how],
+                instead=self._instead(event, in_step or acts),
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
             )
+
+    def _instead(self, event: events.ModelCalled, one_by_one: bool) -> str:
+        """What to call instead, with the names of the call; `one_by_one` if the next input depends on its result."""
+        model, x = self._names(event.site)
+        if one_by_one:
+            return (
+                f"call `{model}.predict_on_batch({x})`, or `{model}({x})` in a function decorated with `@tf.function`"
+            )
+        return _INSTEAD[event.how].format(model=model, x=x)
+
+    def _names(self, call: Site) -> tuple[str, str]:
+        """The model and the input of a call, as they are written there."""
+        import libcst as cst  # slow to import, and seldom needed
+        import libcst.matchers as m
+
+        node = self.node(call)
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+            return "model", "x"
+        is_input = m.Arg(keyword=None, star="") | m.Arg(keyword=m.Name("x"))
+        first = next((one.value for one in node.args if m.matches(one, is_input)), None)
+        return self.short(node.func.value, "model"), self.short(first, "x")
 
     def _fits(self, plan: Plan) -> Iterator[Report]:
         for event, loop in batch_fits(plan):
@@ -184,7 +206,8 @@ class PredictInLoop(Rule):
             yield Report(
                 event.site,
                 f"`fit` is called on a single {'sample' if one else 'batch'} in every iteration of a loop",
-                instead="call `model.train_on_batch(x, y)`" + (", with many samples at a time" if one else ""),
+                instead=f"call `{self._names(event.site)[0]}.train_on_batch(x, y)`"
+                + (", with many samples at a time" if one else ""),
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
             )
@@ -326,15 +349,17 @@ def _call_of(value: values.Value) -> Site | None:
 
 
 _INSTEAD = {
-    "predict": "",
+    "predict": (
+        "predict all samples in one call if they are known before the loop; otherwise call "
+        "`{model}.predict_on_batch({x})`"
+    ),
     "evaluate": (
-        "evaluate all samples in one call if they are known before the loop; otherwise call `model.test_on_batch(x, y)`"
+        "evaluate all samples in one call if they are known before the loop; otherwise call "
+        "`{model}.test_on_batch({x}, …)`"
     ),
     "predict_on_batch": "predict all samples in one call, or many at a time",
 }
-"""Method → alternative to suggest; empty where the rule's own text applies."""
-
-_AT_ONCE = "call `model.predict_on_batch(x)`, or the model itself in a function decorated with `@tf.function`"
+"""Method → alternative to suggest, with the names of the model and its input."""
 
 _OF_BATCHES = "a batch of one sample takes as long as a batch of many: the GPU is almost idle"
 

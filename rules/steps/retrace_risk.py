@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 from gpulint.plugin.queries import are_few, leaves
-from gpulint.plugin.symbols import Symbol, changing_number, differ_in_numbers
+from gpulint.plugin.symbols import Symbol, changing_in, differ_in_numbers
 
 ONE_FUNCTION = "define the argument once, before the loop, and pass the same function in every iteration"
 
@@ -76,29 +76,32 @@ class RetraceRisk(Rule):
         self._functions: dict[tuple[object, ...], list[tuple[int, values.Function]]] = defaultdict(list)
 
     def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
-        loop = next((loop for loop in reversed(event.where.context.loops) if not loop.unrolled), None)
-        if loop is None or event.has_signature or are_few(event.where.context.loops):
+        around = event.where.context.loops
+        loops = [loop for loop in around if not loop.unrolled]
+        if not loops or event.has_signature or are_few(around):
             return
         own = self._creating_loop(event, "", event.function)
         given: list[tuple[int | str, values.Value]] = [*enumerate(event.arguments.positional)]
         for key, argument in (*given, *event.arguments.keywords.items()):
             for value in possible(argument, event.where):
+                loop = loops[-1]
                 lambda_ = isinstance(value, values.Function) and value.name == "<lambda>"
                 if lambda_ and _stands_at(value, event.arguments.sites.get(key)):
                     what, instead = "it gets a new lambda each time", ONE_FUNCTION
-                elif any(
-                    self._changes((event.site, key, position), loop, leaf)
-                    for position, leaf in enumerate(leaves(value))
-                ):
-                    what, instead = self._number(event, key, value)
+                elif (changed_in := self._changed_in((event.site, key), loops, value)) is not None:
+                    if are_few(around[: around.index(changed_in) + 1]):
+                        continue
+                    (what, instead), loop = self._number(event, key, value), changed_in
                 elif (made_in := self._creating_loop(event, key, value)) is not None and made_in is not own:
                     what, instead, loop = "it gets a new function each time", ONE_FUNCTION, made_in
                 else:
                     continue
+                is_outer = loop is not loops[-1]
                 yield Report(
                     event.site,
-                    f"`tf.function` retraces in every iteration: {what}",
+                    f"`tf.function` retraces in every iteration{' of an outer loop' if is_outer else ''}: {what}",
                     instead=instead,
+                    cost=_COST_OF_TRACE if is_outer else "",
                     confidence=confidence(event.where),
                     related=((event.wrapped_at, "`tf.function` wraps the function here"), (loop.site, "in this loop")),
                 )
@@ -130,16 +133,26 @@ class RetraceRisk(Rule):
                 found = loop
         return found
 
-    def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value) -> bool:
+    def _changed_in(self, place: tuple[object, ...], loops: Sequence[Loop], value: values.Value) -> Loop | None:
+        """The innermost loop in each iteration of which a value is another Python number, or has one; None if there is
+        none."""
+        found = [
+            loops[-1] if self._differs((*place, position), loops[-1], leaf) else changing_in(leaf, loops)
+            for position, leaf in enumerate(leaves(value))
+        ]
+        return max((loop for loop in found if loop is not None), key=loops.index, default=None)
+
+    def _differs(self, place: tuple[object, ...], loop: Loop, value: values.Value) -> bool:
         """Whether a value is a Python number that differs from the one in the previous iteration."""
-        if changing_number(value, loop):
-            return True
         if not isinstance(value, (values.Unknown, values.Constant)):
             return False
         before = self._before[(*place, loop.entry)]
         before.append((loop.iteration, value.symbol))
         earlier = [one for iteration, one in before if iteration != loop.iteration]
         return value.symbol not in earlier and any(differ_in_numbers(one, value.symbol) for one in earlier)
+
+
+_COST_OF_TRACE = "30 ms to several seconds for each trace"
 
 
 def _stands_at(function: values.Value, argument: Site | None) -> bool:

@@ -100,10 +100,7 @@ class BatchNotScaled(Rule):
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "with N GPUs, each gets 1/N of the batch: too little work, so training is hardly faster"
-    instead = (
-        "create the strategy first and multiply the size by its `num_replicas_in_sync`; "
-        "you may also need to raise the learning rate"
-    )
+    instead = "multiply the size by `strategy.num_replicas_in_sync`; you may also need to raise the learning rate"
 
     def _batches(self, plan: Plan) -> Iterator[_Batch]:
         flows = pipelines.flows(plan)
@@ -156,7 +153,7 @@ class BatchNotScaled(Rule):
             yield Report(
                 place,
                 f"batch size {named} is not scaled by the number of replicas",
-                instead=_PASS if size is DEFAULT else "",
+                instead=self._instead(place, batched, strategy, size),
                 why=f"with N GPUs, each gets {size.value}/N samples: too little work, so training is hardly faster",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the batch is split over the replicas of this strategy"),),
@@ -174,16 +171,27 @@ class BatchNotScaled(Rule):
                 ),
             )
 
+    def _instead(self, place: Site, batched: Site, strategy: values.Strategy, size: values.Constant) -> str:
+        """What to pass instead, with the names at the place; a dataset may be batched before there is a strategy."""
+        import libcst as cst  # slow to import, and seldom needed
+
+        order = self.all(events.StrategyBuilt, events.DatasetBatched)
+        node = self.node(place)
+        given = [self.source(one.value) for one in node.args] if isinstance(node, cst.Call) else []
+        name = next((one for one in given if one in size.named), str(size.value))
+        passed = f"{name} * {self.name_of(strategy.site, place, 'strategy')}.num_replicas_in_sync"
+        what = f"`batch_size={passed}`" if size is DEFAULT else f"`{passed}`"
+        built, used = (
+            next((n for n, one in enumerate(order) if one.site == site), 0) for site in (strategy.site, batched)
+        )
+        first = "create the strategy first and " if used < built else ""
+        return f"{first}pass {what}; you may also need to raise the learning rate"
+
 
 DEFAULT = values.Constant(32)
 """Batch size of `fit` for arrays if none is passed."""
 
-_SCALE = "Scale it by the number of replicas: you may also need to raise the learning rate"
-
-_PASS = (
-    "create the strategy first and pass `batch_size=32 * strategy.num_replicas_in_sync`; "
-    "you may also need to raise the learning rate"
-)
+_SCALE = "Scale it by the number of replicas: each step then takes more samples"
 
 
 def _of_datasets(event: events.Event, strategy: values.Strategy, data: values.Value | None) -> Iterator[_Batch]:

@@ -133,7 +133,7 @@ class DatasetNotDistributed(Rule):
             yield Report(
                 event.site,
                 "`strategy.run` is given batches that are not distributed across the replicas",
-                instead=_FROM_GENERATOR if any(map(_is_generator, event.where.context.loops)) else "",
+                instead=self._instead(event),
                 confidence=confidence(event.where, event.strategy.where),
                 related=((plain[0].site, "the batch comes from here"),),
                 fix=unsafe(
@@ -143,6 +143,19 @@ class DatasetNotDistributed(Rule):
                     event.strategy.site,
                 ),
             )
+
+    def _instead(self, event: events.StrategyRun) -> str:
+        """What to iterate over instead, with the names of the innermost loop."""
+        import libcst as cst  # slow to import, and seldom needed
+
+        loops = event.where.context.loops
+        if any(map(_is_generator, loops)):
+            return _FROM_GENERATOR
+        node = self.node(loops[-1].site) if loops else None
+        data = node.iter if isinstance(node, cst.For) else None
+        strategy = self.name_of(event.strategy.site, event.site, "strategy")
+        name = data.value if isinstance(data, cst.Name) else "dataset"
+        return f"iterate over `{strategy}.experimental_distribute_dataset({name})`"
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         """Report `train_on_batch` under a strategy: Keras 3 runs its step on every replica with the whole batch."""

@@ -168,6 +168,7 @@ class ModelOutsideScope(Rule):
         if self._makers is None:
             self._makers = makers(plan)
         place, is_unused = blamed(model, strategy), event.where.context.is_outside
+        name = self.name_of(strategy.site, place, "strategy")
         related = [(strategy.site, "the strategy is created here"), (event.site, f"the model is {how} here")]
         if model.site != place:
             related.insert(0, (model.site, "the model is created here"))
@@ -176,7 +177,7 @@ class ModelOutsideScope(Rule):
             "the model is created and fitted outside `strategy.scope()`"
             if is_unused
             else f"the model is created outside `strategy.scope()` and {how}",
-            instead=_MOVE if self._is_earlier(model, strategy) else "",
+            instead=(_MOVE if self._is_earlier(model, strategy) else _CREATE).format(name),
             why=_UNUSED if is_unused else _WHY.get(how, ""),
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
@@ -193,7 +194,9 @@ def _is_symbolic(value: values.Value) -> bool:
 _PRETRAINED = ("tensorflow.keras.applications.", LOADS_MODEL)
 """Beginnings of the names of functions that create models with many variables."""
 
-_MOVE = "create the strategy before the model, and the model inside `with strategy.scope():`"
+_CREATE = "create it inside `with {}.scope():`"
+
+_MOVE = "create the strategy before the model, and the model inside `with {}.scope():`"
 
 _UNUSED = "training runs on one GPU, and the others sit idle: the strategy has no effect"
 

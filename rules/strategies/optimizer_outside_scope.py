@@ -120,14 +120,18 @@ class OptimizerOutsideScope(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         trained = trained_models(plan)
         for compiled in self._compiled:
+            own = compiled.model.where.context.strategy
             if compiled.model in trained or compiled.where.caller.function:
                 yield Report(
                     compiled.site,
-                    "`compile` creates the optimizer outside the model's strategy scope",
-                    instead="call `compile` inside `with strategy.scope():`",
+                    "`compile` creates the optimizer outside the scope of the model's strategy",
+                    instead=f"call `compile` inside `with {self._name(own, compiled.site)}.scope():`",
                     confidence=confidence(compiled.where, compiled.model.where),
-                    related=((compiled.model.site, "the model is created under the strategy here"),),
-                    fix=_in_scope(compiled.site, compiled.model.where.context.strategy, "Call `compile`"),
+                    related=(
+                        (compiled.model.site, "the model is created in the strategy's scope here"),
+                        *(((own.site, "the strategy is created here"),) if own is not None else ()),
+                    ),
+                    fix=_in_scope(compiled.site, own, "Call `compile`"),
                 )
         for event, optimizer, strategy in self._applied:
             models = [model for model in self._models if together(event.where, model.where)]
@@ -147,14 +151,18 @@ class OptimizerOutsideScope(Rule):
             place = blamed(optimizer, strategy)
             yield Report(
                 place,
-                "the optimizer is created outside the model's strategy scope",
+                "the optimizer is created outside the scope of the model's strategy",
                 why=""
                 if optimizer.has_slots
                 else "every replica increments its only step counter, so learning-rate schedules run N times too fast",
+                instead=f"create it inside `with {self._name(strategy, place)}.scope():`",
                 confidence=confidence(event.where, optimizer.where, strategy.where),
                 related=((strategy.site, "the strategy is created here"), (event.site, "the optimizer is used here")),
                 fix=_in_scope(place, strategy),
             )
+
+    def _name(self, strategy: values.Strategy | None, place: Site) -> str:
+        return self.name_of(strategy.site, place, "strategy") if strategy is not None else "strategy"
 
 
 def _in_scope(place: Site, strategy: values.Strategy | None, what: str = "Create it") -> Offer | None:

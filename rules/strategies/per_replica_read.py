@@ -93,7 +93,9 @@ class PerReplicaRead(Rule):
             yield Report(
                 event.site,
                 f"{what} is {HOW.get(event.how, event.how)}, as if it were one tensor",
-                instead=(_UNPACK if value.from_data else _REDUCE).format(value=self._name(event.site)),
+                instead=(_UNPACK if value.from_data else _REDUCE).format(
+                    value=self._name(event.site), strategy=self.name_of(value.strategy.site, event.site, "strategy")
+                ),
                 why=_WHY_SHOWN if event.how in _SHOWN else _NOT_A_NUMBER if event.how in _CONVERTED else "",
                 confidence=confidence(event.where, value.strategy.where),
                 severity=Severity.INFO if event.how in _SHOWN else None,
@@ -124,11 +126,11 @@ _OF_RESULTS = _SHOWN | {"array"}
 """Uses of a batch that raise nothing."""
 
 _REDUCE = (
-    "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.SUM, {value}, axis=None)` if it is part of a sum, such "
-    "as a loss divided by the global batch size; use `MEAN` for averages"
+    "reduce it first: `{strategy}.reduce(tf.distribute.ReduceOp.SUM, {value}, axis=None)` for a loss that is divided "
+    "by the global batch size, `ReduceOp.MEAN` for a mean over each replica's batch"
 )
 
-_UNPACK = "pass it to `strategy.run`, or take it apart with `strategy.experimental_local_results({value})`"
+_UNPACK = "pass it to `{strategy}.run`, or take it apart with `{strategy}.experimental_local_results({value})`"
 
 _WHY_SHOWN = "it holds one value per replica, and the text shows all of them"
 

@@ -77,6 +77,7 @@ class StrategyUnused(Rule):
                 yield Report(
                     event.site,
                     "the strategy is created, but its `scope()` is never entered",
+                    instead=f"build and compile the model inside `with {self._name(event)}.scope():`",
                     confidence=confidence(event.where),
                 )
 
@@ -103,7 +104,7 @@ class StrategyUnused(Rule):
                 event.site,
                 "`scope()` is called, but no `with` enters the scope",
                 why="the code after it runs outside the strategy: training uses one GPU, and the others sit idle",
-                instead="write `with strategy.scope():`",
+                instead=f"write `with {self.short(event.site, 'strategy.scope()')}:`, and indent the code below",
                 severity=Severity.ERROR,
                 confidence=confidence(event.where),
                 related=((event.strategy.site, "the strategy is created here"),),
@@ -114,6 +115,9 @@ class StrategyUnused(Rule):
                     making,
                 ).one_at_a_time("scope"),
             )
+
+    def _name(self, built: events.StrategyBuilt) -> str:
+        return self.name_of(built.site, built.site, "strategy")
 
     def _trains_after(self, built: events.StrategyBuilt) -> bool:
         """Whether a model is trained outside all strategies after this one was created."""

@@ -110,11 +110,12 @@ class VariableOutsideScope(Rule):
             is_assigned = event.method.startswith("assign")
             is_variable = isinstance(event.target, values.Variable)
             what = "variable" if is_variable else "metric"
+            strategy = self.name_of(replica.strategy.site, place, "strategy")
             yield Report(
                 place,
                 f"the {what} is created outside `strategy.scope()` and updated by every replica",
                 why=_COUNTED if is_variable else "",
-                instead=_AGGREGATED if is_variable else "",
+                instead=(_AGGREGATED if is_variable else _CREATED).format(what=what, strategy=strategy),
                 confidence=confidence(event.where, made, replica.strategy.where),
                 related=(
                     (replica.strategy.site, "the strategy is created here"),
@@ -141,9 +142,11 @@ _COUNTED = (
     "all replicas update a single copy on one GPU, so a step counter advances once per replica instead of once per step"
 )
 
+_CREATED = "create the {what} inside `with {strategy}.scope():`"
+
 _AGGREGATED = (
-    "create it inside `with strategy.scope():` with an `aggregation`: `tf.VariableAggregation.SUM` for a total, "
-    "`ONLY_FIRST_REPLICA` for a step counter"
+    "create the {what} inside `with {strategy}.scope():` with an `aggregation`: `tf.VariableAggregation.SUM` for a "
+    "total, `ONLY_FIRST_REPLICA` for a step counter"
 )
 
 

@@ -106,14 +106,14 @@ class VariablesInReplica(Rule):
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         if event.creates:
-            build = "build the optimizer in the strategy's scope: call `optimizer.build(model.trainable_variables)`"
+            build = "call `{name}.build({variables})` inside `with {strategy}.scope():`"
             yield from self._created(event, event.optimizer, "optimizer", build, plan)
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         model = event.model
         is_outermost = all(caller.function != "call" for caller in callers(event.where.caller))
         if event.how == "call" and event.built == "no" and _is_sequential(model) and is_outermost:
-            build = "build the model in the strategy's scope: give it an `Input`, or call `model.build(shape)`"
+            build = "begin it with an `Input`, or call `{name}.build(shape)` inside `with {strategy}.scope():`"
             yield from self._created(event, model, "model", build, plan)
 
     def _created(self, event: events.Event, made: values.Object, kind: str, build: str, plan: Plan) -> Iterator[Report]:
@@ -129,13 +129,26 @@ class VariablesInReplica(Rule):
             yield Report(
                 made.site,
                 f"the {kind} has no variables until `strategy.run` calls it",
-                instead=build,
+                instead=self._instead(build, event, made, replica.strategy),
                 confidence=confidence(event.where, made.where),
                 related=(
                     (event.site, f"the replicas use the {kind} for the first time here"),
                     (replica.strategy.site, "the strategy is created here"),
                 ),
             )
+
+    def _instead(self, build: str, event: events.Event, made: values.Object, strategy: values.Strategy) -> str:
+        """How to build an object, with the names of the program."""
+        import libcst.matchers as m  # slow to import, and seldom needed
+
+        node = self.node(event.site)
+        weights = m.Attribute(attr=m.Name("trainable_variables") | m.Name("trainable_weights"))
+        given = {self.short(one, "") for one in m.findall(node, weights)} if node is not None else set()
+        return build.format(
+            strategy=self.name_of(strategy.site, made.site, "strategy"),
+            name=self.name_of(made.site, made.site, "model" if isinstance(made, values.Model) else "optimizer"),
+            variables=given.pop() if len(given) == 1 else "model.trainable_variables",
+        )
 
 
 def _is_sequential(model: values.Model) -> bool:

@@ -43,7 +43,8 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
         "  = why: all of this work runs on one GPU: if the machine has more, the others sit idle\n"
-        "  = help: remove `tf.device`; to use every GPU, create the model in the scope of a `MirroredStrategy`\n"
+        "  = help: remove `tf.device`; to use every GPU, create the model inside "
+        "`with tf.distribute.MirroredStrategy().scope():`\n"
         "  = fix: Remove `tf.device`: TensorFlow chooses the device (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"

@@ -90,7 +90,7 @@ def test_a_row_that_explains_a_finding_elsewhere() -> None:
 
 @pytest.mark.parametrize("row", [0, 11])
 def test_a_row_that_the_file_does_not_have(row: int) -> None:
-    assert why_not("GPU209", row) == f"train.py:{row}: the file has only rows 1 to 10\n"
+    assert why_not("GPU209", row) == f"train.py:{row}: the file has only 10 rows\n"
 
 
 def test_the_settings() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,20 +19,30 @@ MAX_CHOICES = 16
 """Maximum number of values of `i % n` for which calls with it count as having a bounded set of arguments."""
 
 
-def changing_number(value: Value, loop: Loop) -> bool:
-    """Whether a value is a Python number that differs in each iteration of a loop."""
+def changing_in(value: Value, loops: Sequence[Loop]) -> Loop | None:
+    """The innermost of nested loops in each iteration of which a value is another Python number. None if it is not
+    known to change."""
     if type(value) is not Unknown or not is_changing(value.symbol):
-        return False
-    counters = _counters(value.symbol)
-    return not counters or not counters.isdisjoint(loop.counters)
+        return None
+    if counters := _sites(value.symbol, frozenset({COUNTER})):
+        return None if counters.isdisjoint(loops[-1].counters) else loops[-1]
+    around = [_loop_of(one, loops) for one in _sites(value.symbol, frozenset({"index", "item"}))]
+    return max((loop for loop in around if loop is not None), key=loops.index, default=loops[-1])
+
+
+def _loop_of(element: Site, loops: Sequence[Loop]) -> Loop | None:
+    """The loop over the elements of the expression at a site: the last one that begins before it in the file."""
+    before = [loop for loop in loops if loop.site.path == element.path and loop.site.node < element.node]
+    return max(before, key=lambda loop: loop.site.node, default=None)
 
 
 @lru_cache(maxsize=8192)
-def _counters(name: Any) -> frozenset[Site]:
-    """Sites where the counters in a symbol are incremented."""
+def _sites(name: Any, kinds: frozenset[str]) -> frozenset[Site]:
+    """Sites of the parts of a symbol that are of these kinds: where a counter is incremented, or what is iterated."""
     if isinstance(name, Symbol):
-        return frozenset({name.parts[2]}) if name.parts[0] == COUNTER else _counters(name.parts)
-    return frozenset().union(*map(_counters, name)) if type(name) is tuple else frozenset()
+        site = name.parts[2] if name.parts[0] in kinds and len(name.parts) > 2 else None
+        return frozenset({site}) if isinstance(site, Site) else _sites(name.parts, kinds)
+    return frozenset().union(*(_sites(part, kinds) for part in name)) if type(name) is tuple else frozenset()
 
 
 @lru_cache(maxsize=8192)

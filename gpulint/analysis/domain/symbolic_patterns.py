@@ -500,6 +500,29 @@ def round_trip(value: Value, indices: Collection[Symbol] = ()) -> Iterator[Site]
         yield from _numpy_of(value.symbol)
 
 
+def numpy_functions(value: Value) -> frozenset[str] | None:
+    """Functions of NumPy that computed a value from tensors: `argmax`, `linalg.norm`. None if anything else computed
+    it, too, such as operators."""
+    return _numpy_functions(value.symbol) if type(value) is Unknown else None
+
+
+def _numpy_functions(name: Symbol) -> frozenset[str] | None:
+    head, *rest = name.parts
+    if head == HOST_READ:
+        return frozenset()
+    if head in ("item", "slice", "in_iteration"):
+        inner = rest[1] if head == "in_iteration" else rest[0]
+        return _numpy_functions(inner) if isinstance(inner, Symbol) else None
+    if head in ("list", "tuple") and isinstance(rest[0], tuple):
+        found, given = frozenset[str](), rest[0]
+    elif head == "call" and library_callee(name).startswith("numpy."):
+        found, given = frozenset({library_callee(name).removeprefix("numpy.")}), called_with(name)[1]
+    else:
+        return None
+    of_parts = [_numpy_functions(part) for part in given if isinstance(part, Symbol) and HOST_READ in part.words]
+    return None if None in of_parts else found.union(*(one for one in of_parts if one is not None))
+
+
 def _innermost(name: Symbol) -> Symbol:
     """Symbol of the one element, possibly repeated, of lists and arrays in each other."""
     while True:
