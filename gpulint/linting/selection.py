@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import NamedTuple
 
 from gpulint.analysis.project.slicing import Subject
@@ -22,6 +23,9 @@ from gpulint.sources.releases import release
 
 MAX_WORD = 100
 """Maximum length of a word for which a similar code or name is suggested: the search takes quadratic memory."""
+
+MAX_MISSING = 20
+"""Maximum number of codes without a rule that are listed: to find their rows, the configuration is read."""
 
 EXACT = 100
 """Precision of a code or name as a selector; those of prefixes are lower."""
@@ -58,6 +62,8 @@ class Catalogue:
         self.faults = faults
         self.notes: dict[str, None] = {}
         """Settings without effect, one line each."""
+        self._missing = 0
+        """Number of codes in settings that no rule has."""
         self._by_name = {rule.name: rule.code for rule in pack}
         self._by_code = {rule.code: rule for rule in pack}
         self._replaced = {word.lower(): rule.code for rule in pack for word in rule.replaces}
@@ -147,7 +153,7 @@ class Catalogue:
         that of another release.
         """
         chosen: dict[str, int] = {}
-        for word in words:
+        for word in dict.fromkeys(words):
             if moved.reason_removed(word) is not None:
                 continue
             if word.upper() == "ALL":
@@ -158,7 +164,7 @@ class Catalogue:
                 matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
             if not matches and is_off and pack.CODE.match(word.upper()):
-                self.notes[f"{place.of(word)}: there is no rule `{word}`; nothing to turn off"] = None
+                self._note_missing(word, place)
             elif not matches and self.is_complete:
                 near = self._misspelt(word) or self._longest_prefix(word) or self.nearest(word)
                 hint = f"; did you mean `{near}`?" if near else ""
@@ -166,6 +172,13 @@ class Catalogue:
             for code in matches:
                 chosen[code] = max(weight, chosen.get(code, 0))
         return chosen
+
+    def _note_missing(self, word: str, place: Place) -> None:
+        self._missing += 1
+        if self._missing <= MAX_MISSING:
+            self.notes[f"{place.of(word)}: there is no rule `{word}`; nothing to turn off"] = None
+        else:
+            self.notes[f"more than {MAX_MISSING} codes in settings have no rule; the others are not listed"] = None
 
 
 class Selection:
@@ -204,6 +217,12 @@ class Selection:
         self._withheld = frozenset(rule.code for rule in self.rules if rule.asks_release) - self.named
         self._subjects: dict[tuple[bool, bool], frozenset[Subject] | None] = {}
         """Subjects by whether they are of tests, and whether the release is known."""
+
+    def below(self, root: str) -> Selection:
+        """The same for settings with another root."""
+        other = copy(self)
+        other._root = root
+        return other
 
     def subjects_of(self, path: str, knows_release: bool) -> frozenset[Subject] | None:
         """The words that the rules of a file look for, None if a rule looks at every program.
@@ -281,14 +300,19 @@ class Selections:
     def __init__(self, finder: SettingsFinder, catalogue: Catalogue) -> None:
         self._finder = finder
         self._catalogue = catalogue
-        self._known: dict[Settings, Selection] = {}
+        self._known: dict[int, tuple[Selection, Settings]] = {}
+        """Selections, keyed by the identity of settings: to compare settings with lists of megabytes takes long."""
+        self._equal: dict[tuple[LintSettings, str], Selection] = {}
 
     def of(self, path: str) -> Selection:
         """Raises SettingsError."""
         settings = self._finder.of_file(path)
-        if settings not in self._known:
-            self._known[settings] = Selection(self._catalogue, settings)
-        return self._known[settings]
+        if id(settings) not in self._known:
+            key = settings.lint, settings.target_tensorflow
+            if key not in self._equal:
+                self._equal[key] = Selection(self._catalogue, settings)
+            self._known[id(settings)] = self._equal[key].below(settings.root), settings
+        return self._known[id(settings)][0]
 
 
 def _subjects(rules: Iterable[type[Rule]], target: str, withheld: frozenset[str]) -> frozenset[Subject] | None:

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from gpulint.settings.guarded import GUARDED, as_trusted
-from gpulint.settings.loading import FILE_NAMES, apply, load, override
+from gpulint.settings.loading import FILE_NAMES, Configurations, apply, override
 from gpulint.settings.model import NEWEST_TENSORFLOW, Settings
 from gpulint.settings.project_texts import ProjectTexts
 from gpulint.settings.target import TargetReleases
@@ -52,6 +52,7 @@ class SettingsFinder:
         self._searched: dict[str, Settings] = {}
         self._trusted: dict[str, Settings] = {}
         """The settings of each configuration file, as far as they are trusted."""
+        self._configurations = Configurations()
         self._texts = ProjectTexts()
         self._targets = TargetReleases(self._texts.text)
 
@@ -126,6 +127,7 @@ class SettingsFinder:
     def _search(self, directory: str) -> Settings:
         """Settings of the nearest directory that has any. Raises SettingsError."""
         passed = []
+        load = self._configurations.load
         while (settings := self._searched.get(directory)) is None:
             passed.append(directory)
             paths = [os.path.join(directory, name) for name in FILE_NAMES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpulint._version import __version__
 from gpulint.settings.kinds import WrongValue, converted
@@ -21,45 +21,88 @@ MAX_EXTENDED = 50
 """Maximum length of a chain of configuration files that extend each other."""
 
 
-def load(path: str) -> Settings | None:
-    """The settings of a file and of those that it extends; None for a pyproject.toml without `[tool.gpulint]`.
+class _Document(NamedTuple):
+    """The content of a configuration file: its table, None for a pyproject.toml without one, and what it extends."""
 
-    Raises SettingsError.
-    """
-    return _load(os.path.abspath(path), ())
+    table: Mapping[str, Any] | None
+    extended: str | None
 
 
-def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
-    if path in seen:
-        raise SettingsError(f"{path}: `extend` forms a cycle")
-    if len(seen) == MAX_EXTENDED:
-        raise SettingsError(f"{seen[0]}: `extend` leads through more than {MAX_EXTENDED} files")
-    try:
-        data = read_file(path)
-        document = parsed(data.decode())
-    except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:  # not TOML, or not UTF-8
-        raise SettingsError(f"{path}: {error}") from None
-    places = KeyPlaces(path, data)
-    if os.path.basename(path) == "pyproject.toml":
-        tools = document.get("tool", {})
-        table = tools.get("gpulint") if isinstance(tools, dict) else None
-        if table is None:
+class Configurations:
+    """Reads configuration files, each once: thousands of folders can have links to one file."""
+
+    def __init__(self) -> None:
+        self._documents: dict[tuple[Any, ...], _Document] = {}
+        """Content, keyed by the file and whether it is read as a pyproject.toml."""
+        self._settings: dict[tuple[Any, ...], Settings] = {}
+        """Settings whatever their folder, keyed by a file and those that it extends."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Other processes read the files that they need."""
+        return Configurations, ()
+
+    def load(self, path: str) -> Settings | None:
+        """The settings of a file and of those that it extends; None for a pyproject.toml without `[tool.gpulint]`.
+
+        Raises SettingsError.
+        """
+        found = self._load(os.path.abspath(path), ())
+        return found[0] if found is not None else None
+
+    def _load(self, path: str, seen: tuple[str, ...]) -> tuple[Settings, tuple[Any, ...]] | None:
+        """Settings of a file, and their key."""
+        if path in seen:
+            raise SettingsError(f"{path}: `extend` forms a cycle")
+        if len(seen) == MAX_EXTENDED:
+            raise SettingsError(f"{seen[0]}: `extend` leads through more than {MAX_EXTENDED} files")
+        key, document, places = self._read(path)
+        if document.table is None:
             return None
-        if not isinstance(table, dict):
-            raise SettingsError(f"{places.of('gpulint')}: `tool.gpulint` must be a table, not {_shown(table)}")
-    else:
-        table = document
-    base = Settings()
-    if (extended := table.pop("extend", None)) is not None:
-        if not isinstance(extended, str):
+        base = None
+        if document.extended is not None:
+            parent = os.path.join(os.path.dirname(path), os.path.expanduser(document.extended))
+            base = self._load(os.path.abspath(parent), (*seen, path))
+        inherited, parents = base or (Settings(), ())
+        chain = (key, *parents)
+        if chain not in self._settings:
+            self._settings[chain] = apply(inherited, document.table, places)
+        folder = os.path.dirname(path)
+        folders = dict.fromkeys((folder, os.path.dirname(os.path.realpath(path)), *inherited.folders))
+        origin = path if "target-tensorflow" in document.table else inherited.target_origin
+        own = replace(self._settings[chain], root=folder, source=path, folders=tuple(folders), target_origin=origin)
+        return own, chain
+
+    def _read(self, path: str) -> tuple[tuple[Any, ...], _Document, KeyPlaces]:
+        is_project = os.path.basename(path) == "pyproject.toml"
+        try:
+            status = os.stat(path)
+            key = (status.st_dev, status.st_ino, is_project)
+            if key in self._documents:
+                return key, self._documents[key], KeyPlaces(path)
+            data = read_file(path)
+            document = parsed(data.decode())
+        except OSError as error:
+            raise SettingsError(f"{path}: {error.strerror or error}") from None
+        except ValueError as error:  # not TOML, or not UTF-8
+            raise SettingsError(f"{path}: {error}") from None
+        places = KeyPlaces(path, data)
+        if is_project:
+            tools = document.get("tool", {})
+            table = tools.get("gpulint") if isinstance(tools, dict) else None
+            if table is not None and not isinstance(table, dict):
+                raise SettingsError(f"{places.of('gpulint')}: `tool.gpulint` must be a table, not {_shown(table)}")
+        else:
+            table = document
+        extended = table.pop("extend", None) if table is not None else None
+        if extended is not None and not isinstance(extended, str):
             raise SettingsError(f"{places.of('extend')}: `extend` must be a path")
-        parent = os.path.join(os.path.dirname(path), os.path.expanduser(extended))
-        base = _load(os.path.abspath(parent), (*seen, path)) or base
-    folder = os.path.dirname(path)
-    folders = dict.fromkeys((folder, os.path.dirname(os.path.realpath(path)), *base.folders))
-    return replace(apply(base, table, places), root=folder, source=path, folders=tuple(folders))
+        self._documents[key] = _Document(table, extended)
+        return key, self._documents[key], places
+
+
+def load(path: str) -> Settings | None:
+    """The result of `Configurations.load`, for one file."""
+    return Configurations().load(path)
 
 
 def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None = None) -> Settings:

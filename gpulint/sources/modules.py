@@ -71,15 +71,27 @@ class ModuleFinder:
         `depth` is the number of packages that the importer is known to be in, by its relative imports. No program is
         started in these: its search begins in the folder around them, and `gpflow` is not `models/gpflow`.
         """
+        return self.module(dotted, self.start_of(importer, 0, depth))
+
+    def start_of(self, importer: str, level: int, depth: int = 0) -> str:
+        """The directory in which the search begins for an absolute name (`level` 0), or for one after `level` dots."""
         start = self._directory_of(importer)
-        for _ in range(min(depth, start.count(os.sep))):
+        for _ in range(level - 1 if level else min(depth, start.count(os.sep))):
             start = os.path.dirname(start)
-        return self.look(dotted, start)
+        return start
+
+    def matching(self, pattern: str, directory: str) -> tuple[str, ...]:
+        """The files of all modules that a name with `*` as some of its parts can mean, for importers in a directory."""
+        package, star, below = pattern.partition("*")
+        found = self.look(f"{package}{star}", directory) or ""
+        if not star:
+            return (found,) if found else ()
+        return tuple(path for name in found.split() for path in self.matching(f"{package}{name}{below}", directory))
 
     def names_in(self, package: str, level: int, importer: str, depth: int = 0) -> list[str]:
         """The names that can be imported from a package: its modules, and the folders below it."""
         every = f"{package}.*" if package else "*"
-        found = self.find_relative(every, level, importer) if level else self.find(every, importer, depth)
+        found = self.look(f".{every}" if level else every, self.start_of(importer, level, depth))
         return (found or "").split()
 
     def look(self, name: str, directory: str) -> str | None:
@@ -179,10 +191,11 @@ class ModuleFinder:
 
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
         """The file of `from ..module import`, by directories."""
-        base = self._directory_of(importer)
-        for _ in range(level - 1):
-            base = os.path.dirname(base)
-        return self.look(f".{module}", base)
+        return self.module(f".{module}", self.start_of(importer, level))
+
+    def module(self, name: str, directory: str) -> str | None:
+        """The file of a module, None for a name with `*`, which stands for many (see `matching`)."""
+        return None if "*" in name else self.look(name, directory)
 
     def _module_file(self, base: str, parts: Sequence[str]) -> str | None:
         """The file of a module below a directory: `a/b.py` or `a/b/__init__.py`."""

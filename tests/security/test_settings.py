@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from gpulint.cli.main import main
+from gpulint.linting.selection import MAX_MISSING
+from gpulint.settings import SettingsFinder, loading
 from gpulint.settings.toml import MAX_PARTS, parsed
 from tests.processes import gpulint_within
 
@@ -72,3 +77,43 @@ def test_keys_of_many_parts_take_no_quadratic_time(name: str, tmp_path: Path) ->
 def test_only_keys_count_as_keys(quotes: str) -> None:
     text = f"{key(1_000)} = 1"
     assert parsed(f"b = {quotes}{text}{quotes}  # {text}\n{key(MAX_PARTS)} = 1\n")["b"] == text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few users make links")
+def test_a_file_that_many_folders_link_to_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shared").write_text('extend = "base.toml"\n[lint]\nignore = ["GPU101"]\n')
+    (tmp_path / "base").write_text('target-tensorflow = "2.15"\n')
+    read: list[str] = []
+
+    def counted(path: str) -> bytes:
+        read.append(path)
+        return Path(path).read_bytes()
+
+    monkeypatch.setattr(loading, "read_file", counted)
+    finder = SettingsFinder()
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "gpulint.toml").symlink_to("../shared")
+        os.link(tmp_path / "base", folder / "base.toml")
+        settings = finder.of_directory(str(folder))
+        assert settings.root == str(folder) and settings.source == str(folder / "gpulint.toml")
+        assert settings.target_origin == str(folder / "base.toml") and settings.target_tensorflow == "2.15"
+        assert settings.lint.ignore == ("GPU101",)
+    assert len(read) == 2
+
+
+@pytest.mark.parametrize("key", ["ignore", "unfixable"])
+def test_of_thousands_of_codes_without_a_rule_some_are_listed(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To find the row of each of them takes quadratic time."""
+    codes = ",\n".join(f'"{letter}AA{number:03}"' for letter in "ABCDE" for number in range(1000))
+    (tmp_path / "gpulint.toml").write_text(f"[lint]\n{key} = [{codes}]\n")
+    (tmp_path / "train.py").write_text("import tensorflow as tf\n")
+    monkeypatch.chdir(tmp_path)
+    began = time.process_time()
+    done = CliRunner().invoke(main, ["check", "--no-cache"])
+    assert time.process_time() - began < 10 and done.exit_code == 0, done.output
+    assert done.stderr.count("nothing to turn off") == MAX_MISSING
+    assert "gpulint.toml:2: lint." in done.stderr and "the others are not listed" in done.stderr

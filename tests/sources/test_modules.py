@@ -182,3 +182,12 @@ def test_a_file_replaced_by_a_folder_of_its_name_is_noticed(tmp_path: Path) -> N
     Path(helper).unlink()
     Path(helper).mkdir()
     assert not finder.resume({})
+
+
+def test_the_names_in_a_package_are_no_file(tmp_path: Path) -> None:
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "unet.py").touch()
+    program = str(tmp_path / "train.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find("nets.*", program) is None and finder.find_relative("nets.*", 1, program) is None
+    assert finder.matching("nets.*", str(tmp_path)) == (str(tmp_path / "nets" / "unet.py"),)

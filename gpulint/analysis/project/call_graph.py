@@ -325,11 +325,11 @@ def _named(module: ModuleNames, part: Part) -> Iterator[Node]:
     if picks and part.of_class:
         yield module.path, f"{part.of_class}.{ALL}"
     places: list[Node] = []
-    has_stars = bool(module.stars)
+    star_names = module.star_names
     for one in names:
         if one in known:
             yield module.path, one
-        elif one in bound or has_stars:
+        elif one in bound or one in star_names:
             places += module.resolve(one)
     entered: set[str] = set()
     while places:
@@ -348,7 +348,7 @@ def _all_of(module: ModuleNames, name: str) -> Iterator[Node]:
     """The parts that one of `_many_parts` stands for."""
     of_class = name.removesuffix(f".{ALL}")
     if name == ALL:
-        for one in {*module.outline.definitions, *module.bound}:
+        for one in {*module.outline.definitions, *module.bound} - {ALL}:
             yield from module.resolve(one)
     elif name == COMPUTED_IMPORTS:
         for path in module.computed_imports:

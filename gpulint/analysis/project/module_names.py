@@ -160,6 +160,20 @@ class ModuleNames:
 
         return self.project.remembered(("behind stars", self.path), find, self.path) if self._starred else {}
 
+    @property
+    def star_names(self) -> frozenset[str]:
+        """Names that the modules behind its `*` imports define or import."""
+
+        def find() -> frozenset[str]:
+            modules = (module_of(self.project, path) for path in self.star_imported)
+            return frozenset().union(*({*one.outline.definitions, *one.bound} for one in modules if one is not None))
+
+        return (
+            self.project.remembered(("names behind stars", self.path), find, self.path)
+            if self._starred
+            else frozenset()
+        )
+
     @cached_property
     def _starred(self) -> tuple[Imported, ...]:
         return tuple(dict.fromkeys(one for one in self.outline.imports if "*" in one.names))
@@ -222,7 +236,7 @@ class ModuleNames:
         """Definitions that a name in the module refers to, here or where it is imported from. A whole module is
         (path, "*"). `hops`: maximum number of re-exports to follow."""
         found = self._resolve_directly(name, hops)
-        if not found:
+        if not found and name in self.star_names:
             for path, distance in self.star_imported.items():
                 other = module_of(self.project, path) if distance <= hops else None
                 if other is not None and (handed_on := other._resolve_directly(name, hops - distance)):
@@ -318,10 +332,8 @@ def imported_paths(project: Project, importer: str) -> frozenset[str]:
 def paths_of(project: Project, importer: str, imported: Imported) -> list[str]:
     """Files of the project that an import may run."""
     module, level, names = imported.module, imported.level, imported.names
-    package, star, below = module.partition("*")
-    if star:
-        picked = [f"{package}{one}{below}" for one in project.names_in(package.removesuffix("."), level, importer)]
-        return [path for one in picked for path in paths_of(project, importer, Imported(one, level, ()))]
+    if "*" in module:
+        return list(project.find_all(module, level, importer))
     deeper = [f"{module}.{name}" if module else name for name in names if name != "*"]
     asked: Iterable[str] = (module, *deeper)
     if level:

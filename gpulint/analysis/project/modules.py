@@ -300,7 +300,7 @@ class Project:
         if outline is None or (found is not None and not self._is_inner_package(dotted, found, importer, outline)):
             return found
         for folder in self.remembered(("added folders", importer), partial(self._added_folders, importer, outline)):
-            if (place := self.finder.look(f".{dotted}", folder)) is not None:
+            if (place := self.finder.module(f".{dotted}", folder)) is not None:
                 return place
         return None
 
@@ -338,6 +338,14 @@ class Project:
         """Names that can be imported from a package, given by its absolute name or, with a level, by directories."""
         outline = self.outline_of(importer)
         return self.finder.names_in(package, level, importer, outline.depth if outline is not None else 0)
+
+    def find_all(self, pattern: str, level: int, importer: str) -> tuple[str, ...]:
+        """Files of the modules that a name with `*`, absolute or with a level, can mean. They are the same for all
+        importers that start from one directory."""
+        outline = self.outline_of(importer)
+        start = self.finder.start_of(importer, level, outline.depth if outline is not None else 0)
+        name = f".{pattern}" if level else pattern
+        return self.remembered(("matching", name, start), partial(self.finder.matching, name, start))
 
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
         """File of `from ..module import`, resolved by directories."""
