@@ -129,7 +129,8 @@ def why(found: NotTraced, target: Target) -> str:
     at = place(*found.where) if found.where is not None else ""
     there = at or target.name
     message = _in_one_line(found.message)
-    is_missing = any(word in message for word in ("FileNotFound", "NotFoundError", "No such file"))
+    kinds = ("FileNotFound", "NotFoundError", "No such file")
+    is_missing = any(word in message for word in kinds) and "ModuleNotFoundError" not in message
     needs = "; an estimate needs the data that the program reads before its first step" if is_missing else ""
     if found.reason == "no step":
         elsewhere = " in its first process; a step in a process that it starts is not found" if message else ""

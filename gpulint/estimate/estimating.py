@@ -21,7 +21,7 @@ METHOD = (
     "Memory: the step's operations in the order of TensorFlow's executor, after its graph optimizer, on its allocator. "
     "The steady peak decides what fits; the first step, which tunes convolutions, makes do with less under a limit. "
     "A margin of 3 % of what the step adds is in it, since the layout of the allocator's memory is not known. "
-    "Against 27 runs of 7 models on an H200 the steady peak was 2.2 % off in the median, from −1.4 % to +31 %; "
+    "Against 27 runs of 7 models on an H200 the steady peak was 2.5 % off in the median, from −1.4 % to +31 %; "
     "in 4 that XLA compiles it was 2 to 3 % too high."
 )
 

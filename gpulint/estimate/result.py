@@ -114,6 +114,8 @@ class Estimate:
         found = list(missing(self.steps))
         if self.is_eager:
             found.append("the program runs this step eagerly, which takes longer: Python launches each operation")
+        if self.step.batch is None:
+            found.append("the step takes no batch, but tensors that the program keeps: a largest batch does not exist")
         if self.others:
             named = ", ".join(f"{name} ({located(where)})" for name, where in self.others)
             found.append(

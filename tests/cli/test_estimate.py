@@ -193,6 +193,11 @@ def test_every_reason_has_its_line(found: NotTraced, line: str) -> None:
     assert "\n" not in said
 
 
+def test_a_missing_module_is_no_missing_data() -> None:
+    found = NotTraced("died", "ModuleNotFoundError: No module named 'data'", Where("/p/a.py", 3))
+    assert why(found, Target("train.py")).endswith("No module named 'data'")
+
+
 def test_a_message_is_shown_without_the_stack_in_it_and_not_endless() -> None:
     stack = 'in user code:\n\n    File "train.py", line 3, in step  *\n        model(x)\n\n'
     message = f"ValueError: {stack}    ValueError: \x1b[1mno layer\x1b[0m\n" + "• x\n" * 1000

@@ -51,6 +51,7 @@ def test_a_step_without_a_batch_has_no_largest_one() -> None:
     found = estimated(Traced(graph.step(batch=None), None), [by_numbers(["memory=1GiB"])], ())
     assert found.cards[0].memory is not None
     assert (found.cards[0].memory.fits, found.cards[0].memory.largest_batch) == ("yes", None)
+    assert any("takes no batch" in note for note in found.notes)
 
 
 def test_operations_with_which_unknown_sizes_begin_are_named() -> None:

@@ -36,9 +36,11 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
         return f"bound by the all-reduce of {gradients}: {duration(found.collective)}"
     if found.active == "copy":
         return f"bound by the input: {in_words(steps.input_bytes)} per step take {duration(found.copy)} to copy"
+    near = f"; launching them takes at least {duration(found.launch)}" if found.launch > found.device else ""
     if found.active == "compute":
-        return f"compute-bound: {duration(found.compute)} of matrix products at the card's peak"
-    return f"memory-bound: kernels move {in_words(steps.bytes)} per step, which takes at least {duration(found.memory)}"
+        return f"compute-bound: {duration(found.compute)} of matrix products at the card's peak{near}"
+    moved = in_words(steps.bytes)
+    return f"memory-bound: kernels move {moved} per step, which takes at least {duration(found.memory)}{near}"
 
 
 def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | None, found: Bounds) -> Iterator[str]:

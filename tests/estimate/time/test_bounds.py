@@ -42,6 +42,19 @@ def test_a_kernel_takes_its_bytes_at_the_bandwidth() -> None:
     assert found.active == "memory"
 
 
+def test_kernels_bound_the_step_where_launching_takes_little_more() -> None:
+    big = tensor(1 << 26)
+    steps = steps_of(step([op("x", "_Arg", outputs=[big]), op("y", "Relu", [0], [big])]))
+    device = bounds(steps, H200).device
+    for times, expected in ((0.9, "memory"), (1.2, "memory"), (1.5, "launch")):
+        found = bounds(steps, H200, launch=times * device - CALL)
+        assert found.launch == pytest.approx(times * device)
+        assert found.seconds == max(found.launch, device)
+        assert found.active == expected
+        assert ("launching them takes at least" in active(steps, found, H200)) == (times == 1.2)
+    assert replace(found, launch=CALL, memory=0.9 * CALL).active == "launch"  # of a step that XLA compiles
+
+
 def test_what_the_cache_may_hold_takes_less() -> None:
     small = tensor(1 << 20)
     graph = step([op("x", "_Arg", outputs=[small]), op("y", "Relu", [0], [small])])
