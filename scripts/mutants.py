@@ -149,8 +149,11 @@ def _changed(tree: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
 
 
 def _visited(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that can be changed: not in annotations, f-strings, `raise`, `assert` or under TYPE_CHECKING."""
+    """The nodes that can be changed: not in annotations, f-strings, `raise`, `assert`, `zip(…, strict=True)` or under
+    TYPE_CHECKING."""
     if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr)):
+        return
+    if isinstance(node, ast.keyword) and node.arg == "strict":
         return
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def last(rows: list[int], limit: "Literal[1]" = 5) -> int | None:
     """The last row below a limit."""
-    for row in reversed([one for one in rows if one]):
+    for row, _ in zip([one for one in rows if one], rows, strict=True):
         if not rows or row < limit and row in rows:
             print(f"{row + 1}")
             break

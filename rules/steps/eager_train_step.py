@@ -178,7 +178,9 @@ class EagerTrainStep(Rule):
         elif context.loops:
             self._steps.append((event, gradients))
 
-    def on_end(self, plan: Plan) -> Iterator[Report]:
+    def _complete(self, plan: Plan) -> None:
+        """Add the steps that only the whole program shows: updates without an optimizer, and steps behind a decorator
+        that cannot be a compiler."""
         for update in updates(plan):
             if isinstance(update, events.GradientTaken):
                 self._note(update, _taken_by(update))
@@ -187,6 +189,9 @@ class EagerTrainStep(Rule):
                 self._steps.append((decorated, gradients))
             else:
                 self._traced.add(decorated.site)
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        self._complete(plan)
         told: set[tuple[Site, Site]] = set()
         fitting = fitting_loops(plan) if self._steps else frozenset()
         applied = [event for event, _ in self._steps]
@@ -204,9 +209,8 @@ class EagerTrainStep(Rule):
                 and not in_every_iteration(event, nearest, applied)
             ):
                 continue
-            is_minimized = event.site == of_step[-1].site
             if _is_compiled(taken) and not self._calls_model(taken):
-                if not is_minimized:
+                if event.site != of_step[-1].site:
                     yield from self._half_compiled(event, taken, of_step[-1])
                 continue
             losses = possible(taken.loss, taken.where)
@@ -222,38 +226,10 @@ class EagerTrainStep(Rule):
             if step in told and place == taken.tape.site:
                 continue
             told.add(step)
-            updates_inside = any(caller.definition == place for caller in callers(event.where.caller))
-            decorates = place != taken.tape.site and updates_inside and not is_minimized
-            report = Report(
-                place,
-                "the gradient step runs eagerly" if taken.is_of_moved else "the training step runs eagerly",
-                instead=_decorated(place, event, taken) if decorates else "",
-                confidence=confidence(event.where),
-                related=(
-                    (of_step[-1].site, "called here in every step" if is_minimized else "in this loop"),
-                    *chain(event.where),
-                ),
-                fix=unsafe(
-                    "Decorate it with `@tf.function`: its Python code then runs only while the function is traced",
-                    loops.compiled,
-                    place,
-                )
-                if decorates
-                else None,
-                happens_at=event.site,
-            )
+            report = _report(event, taken, of_step[-1], place)
             around = frozenset(loop.site for loop in of_step[:-1])
             reports[report] = (taken.where.caller.definition, around)
-        places = {report.site for report in reports}
-        innermost = {report.related[0][0] for report in reports}
-        of_loop: dict[Site, list[Report]] = defaultdict(list)
-        for report, (function, around) in reports.items():
-            if function == report.site or (function not in places and innermost.isdisjoint(around)):
-                of_loop[report.related[0][0]].append(report)
-        for several in of_loop.values():
-            first = min(several, key=lambda report: report.fix is None)
-            others = tuple((report.site, "also run eagerly") for report in several if report is not first)
-            yield replace(first, related=(*first.related, *others))
+        yield from _by_loop(reports)
         yield from self._assigned_beside(plan)
 
     def _assigned_beside(self, plan: Plan) -> Iterator[Report]:
@@ -336,6 +312,48 @@ class EagerTrainStep(Rule):
                 of_caller = (one for one in reversed(taken) if one.where.caller is moment.caller)
                 return next(of_caller, taken[-1])
         return None
+
+
+def _report(event: events.Event, taken: events.GradientTaken, loop: Loop, place: Site) -> Report:
+    """The report at a place, the function of a step or its tape, for an update in a loop."""
+    assert taken.tape is not None
+    is_minimized = event.site == loop.site
+    updates_inside = any(caller.definition == place for caller in callers(event.where.caller))
+    decorates = place != taken.tape.site and updates_inside and not is_minimized
+    return Report(
+        place,
+        "the gradient step runs eagerly" if taken.is_of_moved else "the training step runs eagerly",
+        instead=_decorated(place, event, taken) if decorates else "",
+        confidence=confidence(event.where),
+        related=(
+            (loop.site, "called here in every step" if is_minimized else "in this loop"),
+            *chain(event.where),
+        ),
+        fix=unsafe(
+            "Decorate it with `@tf.function`: its Python code then runs only while the function is traced",
+            loops.compiled,
+            place,
+        )
+        if decorates
+        else None,
+        happens_at=event.site,
+    )
+
+
+def _by_loop(reports: dict[Report, tuple[Site | None, frozenset[Site]]]) -> Iterator[Report]:
+    """One report for each loop: for the step that can be fixed, with the others beside it. `reports` has the function
+    that takes the gradient, and the loops around that of the step. A function that is reported itself, or loops inside
+    of it, stand for it."""
+    places = {report.site for report in reports}
+    innermost = {report.related[0][0] for report in reports}
+    of_loop: dict[Site, list[Report]] = defaultdict(list)
+    for report, (function, around) in reports.items():
+        if function == report.site or (function not in places and innermost.isdisjoint(around)):
+            of_loop[report.related[0][0]].append(report)
+    for several in of_loop.values():
+        first = min(several, key=lambda report: report.fix is None)
+        others = tuple((report.site, "also run eagerly") for report in several if report is not first)
+        yield replace(first, related=(*first.related, *others))
 
 
 def _decorated(place: Site, *several: events.Event) -> str:
