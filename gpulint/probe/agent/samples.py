@@ -1,4 +1,4 @@
-"""Which lines Python runs, from samples: in the training thread, and in other threads while that waits for input."""
+"""Which lines Python runs, from samples: in the training thread, and in other threads while that waits."""
 
 from __future__ import annotations
 
@@ -62,13 +62,19 @@ class Samples:
         if state == PYTHON:
             if (frame := current_frames().get(training)) is not None:
                 self._add(self._places.of_frame(frame), state, detail, TRAINING)
+                if _is_waiting(frame):
+                    self._add_others(state, detail, training)
         elif state in (INPUT, LAUNCH):
-            aside = {training, threading.get_ident()}
             self._add(None, state, detail, LOOKED)
-            # A variable with this thread's own frame would be a cycle that keeps what all threads work on.
-            for frame in [one for thread, one in current_frames().items() if thread not in aside]:
-                if (place := self._working(frame)) is not None:
-                    self._add(place, state, detail, OUTSIDE)
+            self._add_others(state, detail, training)
+
+    def _add_others(self, state: int, detail: str, training: int) -> None:
+        """The lines of the program that other threads run."""
+        aside = {training, threading.get_ident()}
+        # A variable with this thread's own frame would be a cycle that keeps what all threads work on.
+        for frame in [one for thread, one in current_frames().items() if thread not in aside]:
+            if not _is_waiting(frame) and (place := self._places.of_frame(frame)) is not None:
+                self._add(place, state, detail, OUTSIDE)
 
     def _add(self, place: Place | None, state: int, detail: str, thread: str) -> None:
         self._fresh.append((time.perf_counter(), self._states.last, place, (STATES[state], detail, thread)))
@@ -83,8 +89,7 @@ class Samples:
             self._seen.add(place, *key, numbers=(1, is_another))
         self._seen.write(writer)
 
-    def _working(self, frame: FrameType) -> Place | None:
-        """The line of a thread that runs the program's code, unless it only waits in Python's own."""
-        if frame.f_code.co_filename == threading.__file__ or "queue.py" in frame.f_code.co_filename:
-            return None
-        return self._places.of_frame(frame)
+
+def _is_waiting(frame: FrameType) -> bool:
+    """Whether a thread waits in Python's own code, for another thread or a queue."""
+    return frame.f_code.co_filename == threading.__file__ or "queue.py" in frame.f_code.co_filename

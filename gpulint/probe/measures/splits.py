@@ -23,7 +23,7 @@ def divided(size: int, replicas: int) -> tuple[int, ...]:
 
 
 def shares(sizes: tuple[int, ...]) -> str:
-    """`32 of 64 for each`, or `3, 3, 3, 1 of 10`."""
+    """`32 of 64 each`, or `3, 3, 3, 1 of 10`."""
     if len(set(sizes)) == 1:
-        return f"{sizes[0]} of {sum(sizes)} for each"
+        return f"{sizes[0]} of {sum(sizes)} each"
     return f"{', '.join(map(str, sizes))} of {sum(sizes)}"

@@ -23,6 +23,7 @@ from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import between_steps, duration, percent
 from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.failure import failure
+from gpulint.probe.report.first_step import until_first_step
 from gpulint.probe.report.header import (
     SIMULATED,
     ending,
@@ -159,7 +160,7 @@ def _step(report: RunReport, width: int, color: bool) -> Iterator[Text]:
         words.append(f"GPU not known{f' ({time.why_unknown})' if time.why_unknown else ''}")
     yield from _listed(words, " " * len(label), width)
     yield from _plain(_spread(time), width, "dim", " " * len(label))
-    if first := _until_first_step(time):
+    if first := until_first_step(time):
         yield from _plain(first, width, "dim", " " * len(label))
     if python := _python_lines(time):
         yield from _listed(python, " " * len(label), width)
@@ -209,25 +210,6 @@ def _spread(time: TimeSpent) -> str:
         most = max(slowest.parts, key=lambda name: slowest.parts[name])
         text += f" ({PARTS[most]} {duration(slowest.parts[most])})"
     return text
-
-
-_EARLY = ("trace", "input", "checkpoint")
-"""Parts that are told of the time until the end of the first step; what else Python did there is no training."""
-
-
-def _until_first_step(time: TimeSpent) -> str:
-    """What the time until the end of the first step went to, if it was much: "until the first step ended: trace 1 min
-    48 s (train.py:8)"."""
-    if time.first is None:
-        return ""
-    much = MUCH * (time.seconds + time.first.seconds)
-    told = []
-    for name in _EARLY:
-        if (seconds := time.first.seconds_of(name)) >= much:
-            most = next((one for one in time.first.by_line if one.name == name and one.where is not None), None)
-            place = f" ({located(most.where)})" if most is not None else ""
-            told.append(f"{PARTS[name]} {duration(seconds)}{place}")
-    return f"until the first step ended: {', '.join(told)}" if told else ""
 
 
 def _changes(report: RunReport, width: int) -> Iterator[Text]:

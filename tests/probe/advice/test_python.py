@@ -14,6 +14,7 @@ from gpulint.probe.capture.records import (
     Execution,
     ModelCall,
     Read,
+    Sampled,
     Segment,
     SourceText,
     Stage,
@@ -81,6 +82,18 @@ def test_the_lines_of_a_function_that_steps_call_count_together() -> None:
     moved = replace(seen, steps={("train", at[4]): Steps("train", at[4], 100, 1.0, 0.1)})
     texts = [one.text for one in advise(moved, (), spent({"python": 6.0, "launch": 4.0}, 100, lines))]
     assert set(texts) == {"steps wait for Python on this line"}, "the function is the training loop"
+
+
+@pytest.mark.parametrize(("times", "is_told"), [(80, True), (10, False)])
+def test_what_other_threads_run_while_a_line_waits_for_them_is_told(times: int, is_told: bool) -> None:
+    waiting = Sampled(HERE, "python", "", "training")
+    seen = capture(samples=Counter({waiting: 100, Sampled(THERE, "python", "", "outside"): times}))
+    (one,) = advise(seen, (), spent({"python": 6.0, "launch": 4.0}, 100, [PartAt("python", HERE, 6.0, 100, "code")]))
+    told = f"Meanwhile, other threads ran {THERE.in_short}."
+    assert (told in one.evidence, one.fix.startswith("Do less there")) == (is_told, is_told)
+    own = capture(samples=Counter({waiting: 100, Sampled(THERE, "launch", "", "outside"): 100}))
+    (one,) = advise(own, (), spent({"python": 6.0, "launch": 4.0}, 100, [PartAt("python", HERE, 6.0, 100, "code")]))
+    assert "Meanwhile" not in one.evidence
 
 
 def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:

@@ -78,3 +78,37 @@ def test_samples_tell_in_how_many_steps_a_line_ran(tmp_path: Path) -> None:
     records = map(json.loads, (tmp_path / "capture.jsonl").read_text().splitlines())
     (record,) = (one for one in records if one["kind"] == "samples")
     assert [row[-2:] for row in record["rows"]] == [[6, 3]]
+
+
+def test_what_other_threads_run_is_seen_while_the_training_thread_waits_for_them(tmp_path: Path) -> None:
+    states = States()
+    states.stepped(0)
+    samples = Samples(Places(), states, Guard(failed))
+    looked: list[bool] = []
+    is_ready = threading.Event()
+
+    def busy() -> None:
+        is_ready.set()
+        while not looked:
+            pass
+
+    def look() -> None:
+        is_ready.wait()
+        samples._look()
+        looked.append(True)
+
+    threads = [threading.Thread(target=one) for one in (busy, look)]
+    for one in threads:
+        one.start()
+    threads[0].join()
+    threads[1].join()
+    states.stepped(0)
+    writer = Writer(str(tmp_path / "run.jsonl"))
+    samples.write(writer)
+    writer.close()
+    rows = [
+        row for line in (tmp_path / "run.jsonl").read_text().splitlines() for row in json.loads(line).get("rows", ())
+    ]
+    first = busy.__code__.co_firstlineno
+    assert [row[1] for row in rows if row[4] == "outside" and row[2] == "python"]
+    assert all(first < row[1] <= first + 3 for row in rows if row[4] == "outside")

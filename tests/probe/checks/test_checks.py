@@ -347,9 +347,9 @@ def of_batches(*splits: tuple[tuple[int, ...], int]) -> tuple[Status, str]:
 
 def test_a_replica_without_elements_is_found() -> None:
     assert of_batches(((32, 32), 50), ((1, 0), 5)) == (Status.WARN, "replica 1 got 0 of 1 in 5 of 55 batches")
-    assert of_batches(((32, 32), 50)) == (Status.PASS, "32 of 64 for each")
-    assert of_batches(((3, 3, 3, 3), 50), ((3, 3, 3, 1), 5)) == (Status.PASS, "3 of 12 for each in 50 of 55 batches")
-    assert of_batches(((1, 1), 50)) == (Status.WARN, "1 of 2 for each")
+    assert of_batches(((32, 32), 50)) == (Status.PASS, "32 of 64 each")
+    assert of_batches(((3, 3, 3, 3), 50), ((3, 3, 3, 1), 5)) == (Status.PASS, "3 of 12 each in 50 of 55 batches")
+    assert of_batches(((1, 1), 50)) == (Status.WARN, "1 of 2 each")
 
 
 COPY = Copy("_Send", "CPU:1", "CPU:0", USED, "AddV2", "", 256, in_step=True, mixed=True)

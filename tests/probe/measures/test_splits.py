@@ -16,5 +16,5 @@ def test_replicas_are_filled_one_after_the_other(size: int, sizes: tuple[int, ..
 
 
 def test_shares_in_words() -> None:
-    assert shares((4, 4)) == "4 of 8 for each"
+    assert shares((4, 4)) == "4 of 8 each"
     assert shares((4, 4, 2)) == "4, 4, 2 of 10"

@@ -103,7 +103,7 @@ def test_what_took_long_until_the_first_step_ended_is_told(input_: float, told: 
     seen = report()
     assert seen.time is not None
     text = render("text", replace(seen, time=replace(seen.time, first=early)), False)
-    assert f"until the first step ended: trace 40.0 s (slow_input.py:12){told}\n" in text
+    assert f"until the first step ended: tracing and compiling 40.0 s (slow_input.py:12){told}\n" in text
     assert "until the first step" not in render("text", seen, False)
 
 

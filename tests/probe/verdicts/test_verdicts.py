@@ -189,7 +189,7 @@ def test_a_step_without_run_leaves_replicas_idle() -> None:
 def test_the_batch_of_a_divided_dataset_is_what_replicas_share() -> None:
     message = "batch size 32 is not scaled by the number of replicas"
     divided = capture(strategies=[MIRRORED], batches=[Batch(HERE, 32)])
-    assert observed("GPU209", divided, message) == "the 2 replicas got 16 of 32 for each"
+    assert observed("GPU209", divided, message) == "the 2 replicas got 16 of 32 each"
     assert said("GPU209", capture(strategies=[MIRRORED], batches=[Batch(HERE, 64)]), message) is None
     uneven = Counter({Split(HERE, (8, 8)): 9, Split(HERE, (32, 0)): 1})
     assert said("GPU209", capture(strategies=[MIRRORED], splits=uneven), message) is None

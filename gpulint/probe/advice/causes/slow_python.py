@@ -92,7 +92,24 @@ def _between(observed: Observed) -> Iterator[Candidate]:
         fix = "Do it in the input pipeline, less often, or in a separate thread."
         if few:
             fix = "Do it less often, or in a separate thread."
-        yield _candidate(observed, most_of_all.where, seconds, few, text, fix, most)
+        meanwhile = _of_other_threads(observed, most_of_all.where)
+        if meanwhile:
+            fix = "Do less there, or let these threads work while the next steps run."
+        yield _candidate(observed, most_of_all.where, seconds, few, text, fix, most, meanwhile)
+
+
+def _of_other_threads(observed: Observed, where: Where | None) -> str:
+    """What other threads ran, as a sentence, if a line waits for them; else ""."""
+    waiting = 0
+    lines = Counter[Where | None]()
+    for sample, count in observed.capture.samples.items():
+        if sample.state == "python":
+            waiting += count if (sample.thread, sample.where) == ("training", where) else 0
+            lines[sample.where] += count if sample.thread == "outside" else 0
+    (ran, times), *_ = lines.most_common(1) or [(None, 0)]
+    if ran is None or ran == where or 2 * lines.total() < waiting or not times:
+        return ""
+    return f" Meanwhile, other threads ran {ran.in_short}."
 
 
 def _called_by_steps(observed: Observed) -> Callable[[Where], Function | None]:
@@ -109,10 +126,17 @@ def _called_by_steps(observed: Observed) -> Callable[[Where], Function | None]:
 
 
 def _candidate(
-    observed: Observed, where: Where | None, seconds: float, few: int, text: str, fix: str, most: str = ""
+    observed: Observed,
+    where: Where | None,
+    seconds: float,
+    few: int,
+    text: str,
+    fix: str,
+    most: str = "",
+    meanwhile: str = "",
 ) -> Candidate:
     time, steps = observed.time, max(observed.time.steps, 1)
     took = f"It takes {duration(seconds / steps)} of a {duration(time.seconds / steps)} step{most}."
     if few:
         took = f"It takes {duration(seconds / few)} each time, in {few:,} of {steps:,} steps{most}."
-    return Candidate("slow-python", where, text, took, fix, {"python": seconds})
+    return Candidate("slow-python", where, text, took + meanwhile, fix, {"python": seconds})

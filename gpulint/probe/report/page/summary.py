@@ -13,6 +13,7 @@ from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import between_steps, duration, percent
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.failure import failure
+from gpulint.probe.report.first_step import until_first_step
 from gpulint.probe.report.header import ending
 from gpulint.probe.report.page import steps
 from gpulint.probe.report.page.checks import counts_of, violations
@@ -65,7 +66,8 @@ def step_bar(spent: TimeSpent, on_gpu: bool) -> Iterator[Child]:
     aside = f"a step of {whose}{duration(each)}, mean of {spent.steps:,}; median {duration(spent.step_median)}, "
     yield bar([(part.name, part.share) for part in parts], f"Where the time of a step goes: {said}")
     between = f"; {words}" if (words := between_steps(spent.between, spent.seconds, spent.steps)) else ""
-    yield legend(texts, on_gpu, f"{aside}95th percentile {duration(spent.step_p95)}{between}")
+    first = f"; {words}" if (words := until_first_step(spent)) else ""
+    yield legend(texts, on_gpu, f"{aside}95th percentile {duration(spent.step_p95)}{between}{first}")
 
 
 def _ended(report: RunReport) -> Element | None:
