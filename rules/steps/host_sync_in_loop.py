@@ -92,11 +92,11 @@ class HostSyncInLoop(Rule):
     steps, on both sides, or for a setting greater than some number (`weight > 0`, not `verbose > 0`); reads after the
     loop or once per epoch; `tf.print`; values that are on the host already (elements of a dataset, `logs` of a
     callback, results of `train_on_batch`, int32 variables and numbers of shapes, and results computed from those
-    alone); values that the host needs (an action for an environment, an index; not a step number, which Python can
-    count, nor values passed only to a `tf.function`), and what is read right before or after them; predictions of an
-    evaluation; loops that have at most ten iterations or call `fit` in every iteration; an eager mode next to a
-    compiled one; tests. Behind a decorator unknown to gpulint: reads that traced code can do as well (conditions,
-    `print`, formatting).
+    alone); values that the host needs more often than in every n-th step (an action for an environment, an index; not a
+    step number, which Python can count, nor values passed only to a `tf.function`), and what is read right before or
+    after them; predictions of an evaluation; loops that have at most ten iterations or call `fit` in every iteration,
+    and iterations that call it; an eager mode next to a compiled one; tests. Behind a decorator unknown to gpulint:
+    reads that traced code can do as well (conditions, `print`, formatting).
 
     ## At run time
     The synchronisation points of a step.
