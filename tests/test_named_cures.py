@@ -87,12 +87,34 @@ def test_random_numbers_of_a_map_are_drawn_by_an_operation(drawn: str, cure: str
         ("net.predict(x=row[None], verbose=0)", "otherwise call `net.predict_on_batch(row[None])`"),
         ("net.evaluate(row[None], row[None])", "otherwise call `net.test_on_batch(row[None], …)`"),
         ("net.fit(row[None], row[None])", "call `net.train_on_batch(x, y)`, with many samples at a time"),
-        ("net.predict(np.reshape(np.asarray(row, 'float32'), (1, 4)))", "otherwise call `net.predict_on_batch(x)`"),
+        (
+            "net.predict(np.reshape(np.asarray(row, dtype='float32'), (1, row.shape[0])))",
+            "otherwise call `net.predict_on_batch(x)`",
+        ),
     ],
 )
 def test_a_call_for_each_sample_is_cured_with_its_names(call: str, cure: str, tmp_path: Path) -> None:
     program = f"{HEAD}net.compile('sgd', 'mse')\nfor row in np.zeros((1000, 4)):\n    {call}\n"
     assert _cure("GPU503", program, tmp_path).endswith(cure)
+
+
+@pytest.mark.parametrize(
+    ("line", "cure"),
+    [
+        (
+            "kept.append(net(x).numpy())",
+            "create `compiled = tf.function(net)` once, and call `compiled` in the loop (add",
+        ),
+        (
+            "kept.append(net(one, training=True).numpy())",
+            "repeat the input along the batch axis and call the model once",
+        ),
+        ("one = net(one, training=True).numpy()", "create `compiled = tf.function(net)` once"),
+    ],
+)
+def test_a_model_in_a_loop_is_compiled_by_name(line: str, cure: str, tmp_path: Path) -> None:
+    program = f"{HEAD}kept, one = [], np.zeros((1, 4), 'float32')\nfor x in data:\n    {line}\n"
+    assert _cure("GPU509", program, tmp_path).startswith(cure)
 
 
 @pytest.mark.parametrize(
@@ -160,15 +182,21 @@ def test_a_strategy_is_called_by_its_name(code: str, program: str, cure: str, tm
     assert _cure(code, HEAD + program, tmp_path) == cure
 
 
-def test_the_batches_of_a_loop_are_distributed_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("data", "data"), ("data.shuffle(8)", "data.shuffle(8)"), ("enumerate(data)", "dataset")],
+)
+def test_the_batches_of_a_loop_are_distributed_by_name(source: str, name: str, tmp_path: Path) -> None:
     program = (
         f"{STRATEGY}with mirrored.scope():\n    {MODEL}    sgd = tf.keras.optimizers.SGD()\n\n"
         "def replica(x):\n    with tf.GradientTape() as tape:\n"
         "        loss = tf.nn.compute_average_loss(model(x), global_batch_size=64)\n"
         "    sgd.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n\n"
-        "@tf.function\ndef train(x):\n    mirrored.run(replica, args=(x,))\n\nfor x in data:\n    train(x)\n"
+        "@tf.function\ndef train(x):\n    mirrored.run(replica, args=(x,))\n\n"
+        f"for {'i, ' if name == 'dataset' else ''}x in {source}:\n    train(x)\n"
     )
-    assert _cure("GPU205", HEAD + program, tmp_path) == "iterate over `mirrored.experimental_distribute_dataset(data)`"
+    cure = _cure("GPU205", HEAD + program, tmp_path)
+    assert cure == f"iterate over `mirrored.experimental_distribute_dataset({name})`"
 
 
 @pytest.mark.tensorflow

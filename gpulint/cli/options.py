@@ -12,6 +12,8 @@ import click
 from gpulint.output.escapes import printable
 from gpulint.output.style import Style, shows_links
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
+from gpulint.settings.loading import apply
+from gpulint.settings.toml import KeyPlaces
 from gpulint.settings.trust import Trust
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,6 +84,7 @@ def finder(
                     raise UserError(f"{config} has no [tool.gpulint] table")
         if target_tensorflow is not None:
             tables.append({"target-tensorflow": target_tensorflow})
+            apply(Settings(), tables[-1], KeyPlaces("--target-tensorflow"))  # its errors name the option
         tables.append(overrides)
         found = SettingsFinder(fixed, isolated, tuple(tables), trust=Trust(trust))
         found.of_directory(".")

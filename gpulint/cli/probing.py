@@ -101,7 +101,9 @@ def target_of(script: str | None, module: str | None, arguments: tuple[str, ...]
 def require_program(target: Target) -> None:
     """Raises UserError if there is no such file, or if it is a notebook that cannot be run."""
     if not target.is_module and not os.path.isfile(target.name):
-        what = "a folder; name a script in it" if os.path.isdir(target.name) else "no such file"
+        is_option = target.name.startswith("-")
+        what = "no such option, and no such file" if is_option else "no such file"
+        what = "a folder; name a script in it" if os.path.isdir(target.name) else what
         raise UserError(f"{target.name}: {what}")
     if not target.is_notebook:
         return

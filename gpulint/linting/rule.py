@@ -255,5 +255,5 @@ class Rule:
         """Called once, after the last event of the program."""
 
 
-SHORT = 40
+SHORT = 50
 """Maximum number of characters of code that a message repeats."""

@@ -134,24 +134,28 @@ class TensorsKept(Rule):
             yield Report(
                 event.site,
                 f"every step adds a device tensor to {kept_in}",
-                instead=f"add {added}, a copy in host memory, or clear {kept_in} after use",
+                instead=f"{added}, or clear {kept_in} after use",
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), (event.tensor.site, "the tensor comes from here")),
             )
 
     def _parts(self, kept: Site) -> tuple[str, str]:
-        """The container that a call such as `losses.append(loss)` extends, and what to add to it: `loss.numpy()`."""
+        """The container that a call such as `losses.append(loss)` extends, and how to add to it: `loss.numpy()`."""
         import libcst as cst  # slow to import, and seldom needed
         import libcst.matchers as m
 
         name = m.Name() | m.Attribute(m.Name())
         node = self.node(kept)
         if not isinstance(node, cst.Call) or not m.matches(node, m.Call(m.Attribute(name | m.Subscript(name)))):
-            return "a container", "`tensor.numpy()`"
+            return "a container", _COPIES
         function = cst.ensure_type(node.func, cst.Attribute)
         last = node.args[-1].value if node.args and function.attr.value in ("append", "insert") else None
-        tensor = self.short(last, "tensor") if m.matches(last or function, name | m.Call()) else "tensor"
-        return f"`{self.source(function.value)}`", f"`{tensor}.numpy()`"
+        tensor = self.short(last, "") if last is not None and m.matches(last, name | m.Call()) else ""
+        copy = f"add `{tensor}.numpy()`, a copy in host memory" if tensor else _COPIES
+        return f"`{self.source(function.value)}`", copy
+
+
+_COPIES = "add copies in host memory, which `.numpy()` returns"
 
 
 def _goes_once(where: Where, loop: Loop, trained: Collection[Site]) -> bool:

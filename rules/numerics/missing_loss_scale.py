@@ -136,7 +136,14 @@ class MissingLossScale(Rule):
                 why=_DIVIDED if divided else "",
                 instead=_SCALE if divided else "" if plan.runs_keras_3 else _SCALE_BY_KERAS_2,
                 confidence=confidence(event.where),
+                related=tuple((origin, "the float16 policy is set here") for origin in _policies(event)),
             )
+
+
+def _policies(event: events.GradientTaken) -> list[Site]:
+    """Where the names of the policies under which a gradient is taken in float16 are written."""
+    found = [one for one in possible(event.policy, event.where) if computes_in(one, "float16")]
+    return sorted({one.origin for one in found if isinstance(one, values.Constant) and one.origin is not None})
 
 
 _DIVIDED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
 from gpulint.plugin.fixes import statements
 from gpulint.plugin.queries import is_test, known, way, way_to_start
 from gpulint.plugin.words import CONFIG_WORDS
@@ -85,28 +85,31 @@ class LateDeviceConfig(Rule):
             event.site,
             message,
             confidence=confidence(event.where),
-            instead=IN_NOTEBOOK if event.site.path.endswith(".ipynb") else "",
-            related=((event.since, _first(event, event.since)),) if event.since is not None else (),
+            instead=IN_NOTEBOOK if event.site.path.endswith(".ipynb") else AFTER_LOOP if _is_in_loop(event) else "",
+            related=((event.since, BEFORE if _is_in_loop(event) else FIRST),) if event.since is not None else (),
             fix=unsafe(
                 "Move this call up: TensorFlow then applies the setting",
                 statements.moved_up,
                 way(event),
                 way_to_start(plan, event.since),
             )
-            if event.since is not None
+            if event.since is not None and not _is_in_loop(event)
             else None,
         )
 
 
-def _first(event: events.RuntimeConfigured, since: Site) -> str:
-    """Label of the place that initialised the runtime. In a loop it may be below the setting: an earlier iteration ran
-    it."""
-    loops = event.where.context.loops
-    is_below = since.path == event.site.path and since.node > event.site.node
-    if is_below and loops and loops[-1].iteration > 0:
-        return "this call initialises the runtime, in the iteration before"
-    return "this call runs first and initialises the runtime"
+def _is_in_loop(event: events.RuntimeConfigured) -> bool:
+    """Whether an earlier iteration of the loop around the setting initialised the runtime, below the setting."""
+    loops, since = event.where.context.loops, event.since
+    is_below = since is not None and since.path == event.site.path and since.node > event.site.node
+    return is_below and bool(loops) and loops[-1].iteration > 0
 
+
+FIRST = "this call runs first and initialises the runtime"
+
+BEFORE = "this call initialises the runtime, in the iteration before"
+
+AFTER_LOOP = "call what initialises the runtime after the loop, not in it"
 
 IN_NOTEBOOK = "configure devices in the first cell, before any other TensorFlow call, and restart the kernel"
 

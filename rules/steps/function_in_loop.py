@@ -100,10 +100,19 @@ class FunctionInLoop(Rule):
                 yield Report(
                     event.site,
                     "a `tf.function` is created and called in every iteration of a loop",
+                    instead=_instead(event.where, loop),
                     cost=_COST if (event.site, loop.site) in in_each else "",
                     confidence=confidence(event.where),
                     related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
                 )
+
+
+def _instead(where: Where, loop: Loop) -> str:
+    """Where to create it instead; a function that the loop calls has to be left, too."""
+    function = where.caller.function
+    if not function or where.caller.loops < len(where.context.loops):
+        return ""
+    return f"create the `tf.function` once, outside `{function}`, and pass it what it uses as arguments"
 
 
 _COST = "about 20× slower for small models"

@@ -199,6 +199,15 @@ class NumpyRoundtrip(Rule):
             if here:
                 yield event, here
 
+    def _models(self, given: Site, got: list[Site]) -> dict[str, str]:
+        """Names of the models whose weights are set and read. Those of the first may be read, too, to be mixed."""
+        import libcst as cst  # slow to import, and seldom needed
+
+        calls = [call for call in map(self.node, (given, *got)) if isinstance(call, cst.Call)]
+        names = [self.short(one.func.value, "") if isinstance(one.func, cst.Attribute) else "" for one in calls]
+        others = sorted({*names[1:]} - {*names[:1]})
+        return {"old": names[0], "new": others[0]} if len(others) == 1 and all(names) else {"old": "a", "new": "b"}
+
     def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
         fits = batch_fits(plan)
         loops |= {loop.site for _, loop in fits}
@@ -223,7 +232,7 @@ class NumpyRoundtrip(Rule):
                 yield Report(
                     first.site,
                     "all weights go through NumPy in every step",
-                    instead=_ASSIGN,
+                    instead=_ASSIGN.format(**self._models(first.site, got)),
                     confidence=confidence(first.where),
                     related=(
                         (got[0], "the weights are read into NumPy here"),
@@ -233,7 +242,10 @@ class NumpyRoundtrip(Rule):
                 )
 
 
-_ASSIGN = "in a `tf.function`, assign to the variables: `for old, new in zip(a.variables, b.variables): old.assign(…)`"
+_ASSIGN = (
+    "in a `tf.function`, assign to the variables: "
+    "`for old, new in zip({old}.variables, {new}.variables): old.assign(…)`"
+)
 
 
 def _is_of_weights(event: events.WeightsUsed) -> bool:

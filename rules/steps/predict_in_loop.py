@@ -174,18 +174,28 @@ class PredictInLoop(Rule):
                 f"`{event.how}` is called {how[event.site, loop.site]}",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 cost=_COST_OF_BATCHES if event.how == "predict_on_batch" else "",
-                instead=self._instead(event, in_step or acts),
+                instead=self._instead(event, in_step or acts, self._data(loop) if batch and not one else ""),
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), *chain(event.where, loop=loop)),
             )
 
-    def _instead(self, event: events.ModelCalled, one_by_one: bool) -> str:
+    def _data(self, loop: Loop) -> str:
+        """The dataset that a loop is over, if that is a variable."""
+        import libcst as cst  # slow to import, and seldom needed
+
+        node = self.node(loop.site)
+        return node.iter.value if isinstance(node, cst.For | cst.CompFor) and isinstance(node.iter, cst.Name) else ""
+
+    def _instead(self, event: events.ModelCalled, one_by_one: bool, data: str = "") -> str:
         """What to call instead, with the names of the call; `one_by_one` if the next input depends on its result."""
         model, x = self._names(event.site)
         if one_by_one:
             return (
                 f"call `{model}.predict_on_batch({x})`, or `{model}({x})` in a function decorated with `@tf.function`"
             )
+        if data and event.how in _ON_BATCH:
+            on_batch = _ON_BATCH[event.how].format(model=model, x=x)
+            return f"pass the whole dataset to one call, `{model}.{event.how}({data})`, or {on_batch}"
         return _INSTEAD[event.how].format(model=model, x=x)
 
     def _names(self, call: Site) -> tuple[str, str]:
@@ -348,15 +358,11 @@ def _call_of(value: values.Value) -> Site | None:
     return name.parts[1] if name.parts[0] == "used" else None
 
 
+_ON_BATCH = {"predict": "call `{model}.predict_on_batch({x})`", "evaluate": "call `{model}.test_on_batch({x}, …)`"}
+
 _INSTEAD = {
-    "predict": (
-        "predict all samples in one call if they are known before the loop; otherwise call "
-        "`{model}.predict_on_batch({x})`"
-    ),
-    "evaluate": (
-        "evaluate all samples in one call if they are known before the loop; otherwise call "
-        "`{model}.test_on_batch({x}, …)`"
-    ),
+    "predict": f"predict all samples in one call if you have them before the loop; otherwise {_ON_BATCH['predict']}",
+    "evaluate": f"evaluate all samples in one call if you have them before the loop; otherwise {_ON_BATCH['evaluate']}",
     "predict_on_batch": "predict all samples in one call, or many at a time",
 }
 """Method → alternative to suggest, with the names of the model and its input."""

@@ -153,8 +153,10 @@ class DatasetNotDistributed(Rule):
             return _FROM_GENERATOR
         node = self.node(loops[-1].site) if loops else None
         data = node.iter if isinstance(node, cst.For) else None
+        if isinstance(data, cst.Call) and self.source(data.func).rpartition(".")[2] in _WRAPPERS:
+            data = None
         strategy = self.name_of(event.strategy.site, event.site, "strategy")
-        name = data.value if isinstance(data, cst.Name) else "dataset"
+        name = self.short(data, "dataset")
         return f"iterate over `{strategy}.experimental_distribute_dataset({name})`"
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
@@ -171,6 +173,9 @@ class DatasetNotDistributed(Rule):
                     related=((strategy.site, "the model is created under this strategy"),),
                 )
 
+
+_WRAPPERS = frozenset({"enumerate", "iter", "islice", "track", "tqdm", "trange", "zip"})
+"""Functions around the dataset that a loop is over."""
 
 _FROM_GENERATOR = (
     "wrap the generator in `tf.data.Dataset.from_generator(…)`, and iterate over "

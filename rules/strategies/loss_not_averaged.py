@@ -148,6 +148,15 @@ class LossNotAveraged(Rule):
                         related=(((large or small)[0].site, "the batches are created here"),),
                     )
 
+    def _instead(self, mean: Site) -> str:
+        """What to divide instead, with the name of what a mean such as `tf.reduce_mean(losses)` is taken of."""
+        import libcst as cst  # slow to import, and seldom needed
+
+        node = self.node(mean)
+        given = [one.value for one in node.args] if isinstance(node, cst.Call) else []
+        name = given[0].value if len(given) == 1 and isinstance(given[0], cst.Name) else "per_example"
+        return self.instead.replace("per_example", name)
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """Report losses that are not scaled.
 
@@ -176,6 +185,7 @@ class LossNotAveraged(Rule):
                 yield Report(
                     first,
                     text,
+                    instead=self._instead(reduced.site),
                     confidence=confidence(event.where, replica.strategy.where),
                     related=(
                         (taken, "the gradient of the loss is taken here"),

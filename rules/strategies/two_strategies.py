@@ -133,8 +133,8 @@ class TwoStrategies(Rule):
         if made is None or now is None or not together(event.where, used.where):
             return False
         what = f"the {type(used).__name__.lower()}"
-        text = f"{what} is created under one strategy and used under another"
         reads = isinstance(event, events.WeightsUsed) and event.how == "get_weights"
+        text = f"{what} is created under one strategy and {'its weights are read' if reads else 'used'} under another"
         related = ((used.site, f"{what} is created here"),)
         return self._meet(_Mixed(event, made, now, text, related, _READ_BEFORE if reads else ""))
 
