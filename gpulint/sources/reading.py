@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from typing import BinaryIO
 
 PROJECT_FILE_BYTES = 1_000_000
@@ -56,6 +57,16 @@ def open_stream(path: str) -> int:
     if hasattr(os, "set_blocking"):
         os.set_blocking(handle, True)
     return handle
+
+
+def lines_of(path: str, limit: int) -> Iterator[str]:
+    """The lines of the text in the regular file or pipe at `path`; of one longer than `limit` characters, its
+    beginning. Raises OSError."""
+    with open(open_stream(path), encoding="utf-8", errors="replace") as file:
+        while line := file.readline(limit):
+            yield line
+            while line and not line.endswith("\n"):
+                line = file.readline(limit)
 
 
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))

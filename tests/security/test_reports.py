@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint.cli.main import main
+from gpulint.probe.capture import reader
 from gpulint.probe.capture.records import Variable
 from gpulint.probe.measures.leaks import is_created_repeatedly
 from gpulint.probe.placement_log.log_file import capture_of_log
@@ -198,6 +199,13 @@ def test_a_capture_of_many_or_huge_records_takes_time_in_proportion(project: Pat
     capture(project, "train.py", *lost, huge, {"kind": "batch", "where": None, "size": 64})
     done = gpulint_within(20, "probe", "--replay", "run.jsonl", cwd=project)
     assert done.returncode in (0, 1) and done.stdout, done.stderr
+
+
+def test_a_record_has_a_maximum_size(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "long.jsonl").write_text('{"kind": "start", "x": "' + "x" * 2_000)
+    monkeypatch.setattr(reader, "MAX_RECORD", 1_000)
+    with pytest.raises(reader.CaptureError, match="not a gpulint capture"):
+        reader.read("long.jsonl")
 
 
 def test_the_period_of_many_variables_is_found_in_one_pass() -> None:

@@ -59,10 +59,13 @@ from gpulint.probe.capture.records import (
     Worker,
 )
 from gpulint.probe.capture.windows import Window
-from gpulint.sources.reading import open_stream
+from gpulint.sources.reading import lines_of
 
 VERSION = 1
 """Version of the format; increases when a field is removed or changes its meaning."""
+
+MAX_RECORD = 50_000_000
+"""Maximum number of characters of a record; those of large runs have a few million."""
 
 MAX_REPLICAS = 100_000
 """Maximum number of replicas of a strategy: reports list the share of each."""
@@ -72,7 +75,6 @@ MAX_LOST = 1_000
 
 MEASURED = "steps"
 """The phase that checks look at: building a model and warming up may be slow and allocate memory."""
-
 
 _TENSORFLOW = "/tensorflow/python/"
 """The folder of TensorFlow's own Python code."""
@@ -85,8 +87,7 @@ class CaptureError(Exception):
 def read(path: str) -> Capture:
     """The capture in a file. Own devices of a cluster's worker get short names, others keep job and task. Raises
     CaptureError for other files, OSError."""
-    with open(open_stream(path), encoding="utf-8", errors="replace") as lines:
-        return localised(_read(lines, path))
+    return localised(_read(lines_of(path, MAX_RECORD), path))
 
 
 def _read(lines: Iterable[str], path: str) -> Capture:
