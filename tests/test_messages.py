@@ -283,7 +283,7 @@ model.save("model.keras")
     [
         ("hvd.init()", "Horovod makes the program multi-worker here", "`if hvd.rank() == 0:`"),
         (
-            "tf.distribute.MultiWorkerMirroredStrategy()",
+            "with tf.distribute.MultiWorkerMirroredStrategy().scope():\n    pass",
             "this strategy makes the program multi-worker",
             "give the others a temporary one",
         ),
