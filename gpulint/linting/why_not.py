@@ -190,7 +190,7 @@ def _undecided(rule: type[Rule], seen: Sequence[_Seen]) -> Iterator[str]:
         if all(graph_mode for _, graph_mode in events) and not rule.in_graph_mode:
             yield f"it runs in TensorFlow 1's graph mode, which {rule.code} leaves out"
     if kinds := sorted({*rule.subscriptions(), *(kind for one in seen for kind in one.kinds)}):
-        yield f"{rule.code} looks at {', '.join(kinds)}"
+        yield f"in this program, {rule.code} looked for {', '.join(kinds)}"
     for limit in sorted(set().union(*(one.limits for one in seen))):
         yield f"the program was not followed to its end: limit of {limit}"
 
