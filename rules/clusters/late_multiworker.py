@@ -49,8 +49,8 @@ class LateMultiworker(Rule):
     ```
 
     ## What is not reported
-    Programs without a cluster, or that set TF_CONFIG only later; strategies created first, or after another
-    multi-worker one (does not raise, run on 2.21); functions called at an unknown point.
+    Programs that set `TF_CONFIG` only later (GPU701); strategies created first, or after another multi-worker one (does
+    not raise, run on 2.21); functions called at an unknown point.
 
     ## Fix
     Unsafe: moves the statement, and those that it depends on, before the one that initialises the runtime.
