@@ -299,7 +299,8 @@ class States:
 
     def _end_first_step(self, now: float) -> None:
         """What was done until now is no part of the time of the steps."""
-        rows = [(one.place, one.state, one.detail, one.fresh, one.fresh_count) for one in self._touched]
+        touched = dict.fromkeys(self._touched)  # the list may contain it twice
+        rows = [(one.place, one.state, one.detail, one.fresh, one.fresh_count) for one in touched]
         row = Segment(0, self._began, now, 1, self._sum(), 0, [], rows, [])
         for work in self._known.values():
             work.seconds, work.count = 0.0, 0

@@ -131,6 +131,21 @@ def test_compilations_are_distinguished_from_traces() -> None:
     assert not advise(capture(), (), spent({"trace": 8.0, "launch": 20.0}, tracings=[once]))
 
 
+@pytest.mark.parametrize(
+    ("shapes", "fix"),
+    [
+        ("(None,), (None, 28)", "drop_remainder=True"),
+        ("(None, None)", "Pad"),
+        ("(8, 4), (8,)", "Pad"),
+        ("(None, 8, None)", "Pad"),
+    ],
+)
+def test_a_smaller_last_batch_is_dropped(shapes: str, fix: str) -> None:
+    again = tracing("train", "xla", 2, 8.0, 1, shapes)
+    one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
+    assert fix in one.fix
+
+
 def test_compiling_before_the_first_step_ends_costs_the_run() -> None:
     seen = capture(end={"status": 0, "seconds": 60.0})
     time = spent({"trace": 0.5, "launch": 9.5}, by_line=[PartAt("trace", HERE, 0.5, 1, "train")])

@@ -29,6 +29,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             evidence = f"Recompiling took {duration(lost)}, all of training {duration(time.seconds)}."
             text = f"XLA compiles {name} {one.again + 1:,} times{_changed(one)}"
             fix = f"Pad the batches to a few shapes, or pass {without}."
+            if one.causes and all("(None" in shapes and ", None" not in shapes for shapes in one.causes):
+                fix = f"Make all batches the same size (`batch(…, drop_remainder=True)`), or pass {without}."
             finding = finding_at(observed, (CHANGING,), one.where)
             code = finding.code if finding is not None else None
             yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost}, code)
