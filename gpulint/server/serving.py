@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, BinaryIO, Protocol
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.io_ import StdoutWriter
 
 from gpulint.server.application import Server
@@ -117,6 +117,7 @@ async def _talk(server: Server, reader: _Reader) -> int:
                 logger.error("a message was skipped: %s", " ".join(f"{type(error).__name__}: {error}"[:200].split()))
                 logger.debug("the message was %r", body[:1000], exc_info=True)
                 server.report_server_error(error, JsonRpcException)
+                _refuse(server, body, error)
         return 0
     except Unreadable as error:
         logger.error("the server ends: %s", error)
@@ -127,6 +128,17 @@ async def _talk(server: Server, reader: _Reader) -> int:
             await server.stop()
         except Exception as error:  # the server ends anyway, and its analysis process with its input
             logger.error("the session did not end: %s: %s", type(error).__name__, error)
+
+
+def _refuse(server: Server, body: bytes, error: Exception) -> None:
+    """Answer a request that was skipped, for which its sender waits."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(message, dict) and "method" in message and isinstance(message.get("id"), int | str):
+        reason = error if isinstance(error, JsonRpcException) else JsonRpcInternalError()
+        server.protocol._send_response(message["id"], error=reason.to_response_error())
 
 
 def _without_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

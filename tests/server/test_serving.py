@@ -97,6 +97,15 @@ def test_a_message_that_is_none_is_skipped(body: bytes, caplog: pytest.LogCaptur
     assert own.message.startswith("a message was skipped: ") and len(own.message) < 300 and not own.exc_info
 
 
+@pytest.mark.parametrize("line", [2**31, -1, "x", None])
+def test_a_request_that_is_skipped_is_answered(line: object) -> None:
+    """An editor that gets no answer shows the request as pending for ever."""
+    place = {"textDocument": {"uri": "file:///train.py"}, "position": {"line": line, "character": 0}}
+    hover = frame("textDocument/hover", place, 7)
+    status, answers = serve(START + hover + SHUTDOWN + EXIT)
+    assert status == 0 and b'"id": 7' in answers and b'"code": -32602' in answers, answers
+
+
 def test_headers_are_read_in_either_case_and_with_other_fields() -> None:
     other = INITIALIZE.replace(b"Content-Length:", b"Content-Type: x\r\ncontent-length:")
     status, answers = serve(other + SHUTDOWN + EXIT)
