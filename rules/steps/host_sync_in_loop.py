@@ -108,7 +108,7 @@ class HostSyncInLoop(Rule):
     any_of_names = TRAINING_WORDS
     yields_to = ("GPU502",)
     why = "in every step the host waits for the GPU, and then the GPU waits for the host"
-    instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"
+    instead = "read it every hundred steps, or update a `tf.keras.metrics.Mean` and read that once per epoch"
     cost = "up to 4× slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -213,7 +213,11 @@ class HostSyncInLoop(Rule):
         named = node is not None and m.matches(node, m.Call(m.Attribute(m.Name() | m.Attribute(m.Name()))))
         code = self.source(read.site).partition("(")[0] if named else ""
         own = operation(code.partition(".")[2])
-        instead = f"use `{own}`, and read its result every hundred steps or once per epoch" if own else _COMPUTE
+        instead = (
+            f"use `{own}`, and convert the result to NumPy only every hundred steps or once per epoch"
+            if own
+            else _COMPUTE
+        )
         return (f"`{code}` reads a device tensor" if code else _HOW["array"]), instead
 
     def _of_metric(self, read: events.TensorRead) -> str:
