@@ -435,7 +435,7 @@ def test_a_loaded_model_is_loaded_once(tmp_path: Path) -> None:
     )
     message, _, instead = _only("GPU305", program, tmp_path)
     assert message == "a model is loaded and used in each iteration of a loop"
-    assert instead.startswith("load it once, before the loop, and pass the model")
+    assert instead.startswith("load it once, before the loop, and reuse it")
 
 
 @pytest.mark.parametrize(
@@ -462,7 +462,7 @@ def test_a_strategy_that_comes_later_is_moved_before_the_model(first: str, cure:
             "for gpu in tf.config.list_physical_devices('GPU'):\n"
             "    tf.config.experimental.set_memory_growth(gpu, True)\n"
             "    print(tf.config.list_logical_devices('GPU'))\n",
-            "this call initialises the runtime, in the iteration before",
+            "this call initialises the runtime, in the previous iteration",
         ),
         (
             "x = tf.zeros(4)\n"

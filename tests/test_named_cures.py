@@ -60,7 +60,7 @@ def test_a_round_trip_is_cured_by_what_numpy_does(line: str, cure: str, tmp_path
     [
         ("kept.append(float(tf.reduce_sum(y)))", "append the tensor (`kept.append(tf.reduce_sum(y))`)"),
         ("kept.append(y.numpy())", "read it every hundred steps"),
-        ("kept.append(np.linalg.norm(y))", "use `tf.norm`, and read its result"),
+        ("kept.append(np.linalg.norm(y))", "use `tf.norm`, and convert the result to NumPy only"),
     ],
 )
 def test_numbers_in_a_list_are_converted_after_the_loop(line: str, cure: str, tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ _KEPT = "TensorFlow keeps the graph that `predict` builds for each model: the pr
 _CLEAR = "call `tf.keras.backend.clear_session()` in each iteration, or create one model before the loop"
 
 _LOAD = (
-    "load it once, before the loop, and pass the model; "
+    "load it once, before the loop, and reuse it in every iteration; "
     "if each iteration loads a different model, call `tf.keras.backend.clear_session()` in each iteration"
 )
 

@@ -151,11 +151,11 @@ class TensorsKept(Rule):
         function = cst.ensure_type(node.func, cst.Attribute)
         last = node.args[-1].value if node.args and function.attr.value in ("append", "insert") else None
         tensor = self.short(last, "") if last is not None and m.matches(last, name | m.Call()) else ""
-        copy = f"add `{tensor}.numpy()`, a copy in host memory" if tensor else _COPIES
+        copy = f"store `{tensor}.numpy()`, a copy in host memory, instead" if tensor else _COPIES
         return f"`{self.source(function.value)}`", copy
 
 
-_COPIES = "add copies in host memory, which `.numpy()` returns"
+_COPIES = "store copies in host memory instead, which `.numpy()` returns"
 
 
 def _goes_once(where: Where, loop: Loop, trained: Collection[Site]) -> bool:

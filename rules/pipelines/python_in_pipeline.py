@@ -68,7 +68,7 @@ class PythonInPipeline(Rule):
     is_performance = True
     any_of_names = PYTHON_WORDS
     all_of_name_sets = (PREPARING_WORDS,)
-    why = "Python's GIL lets only one thread run at a time: one CPU core feeds all GPUs, which sit idle while they wait"
+    why = "Python's GIL lets only one thread run at a time: one CPU core feeds all GPUs, which sit idle meanwhile"
     instead = "use TensorFlow operations, prepare the data beforehand (TFRecord), or `batch` before this step"
     cost = "input 2 to 7× slower"
 

@@ -61,7 +61,7 @@ class TrainingOnCpu(Rule):
     any_of_names = DEVICE_WORDS | ENVIRONMENT_WORDS | {"set_visible_devices"}
     source_pattern = r"(?i)visible_devices|cpu"
     why = "TensorFlow does not use the GPU, which sits idle for the whole run"
-    instead = "remove the line; if it is intended, add a comment such as `# train on the CPU`"
+    instead = "remove the line; if it is intended, the comment `# train on the CPU` beside it suppresses this finding"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if not any(map(_needs_gpu, self.all(events.LayerBuilt, events.ModelBuilt))):
@@ -96,7 +96,7 @@ class TrainingOnCpu(Rule):
                     scope.site,
                     "`fit` runs on the CPU, within this device scope",
                     why="all operations of `fit` are placed on the CPU: the GPU sits idle",
-                    instead="remove the scope; if it is intended, add a comment such as `# train on the CPU`",
+                    instead="remove it; if it is intended, the comment `# train on the CPU` suppresses this finding",
                     confidence=confidence(fitted.where),
                     related=((fitted.site, "the training"),),
                     unless=_meant(scope.site),

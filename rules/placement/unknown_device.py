@@ -61,6 +61,8 @@ class UnknownDevice(Rule):
     def __init__(self) -> None:
         self._configured: Site | None = None
         """Where the program last chose its GPUs."""
+        self._are_logical = False
+        """Whether it divided them there."""
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
         if event.key == "CUDA_VISIBLE_DEVICES":
@@ -68,20 +70,22 @@ class UnknownDevice(Rule):
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> None:
         if event.what in ("visible_devices", "logical_devices"):
-            self._configured = event.site
+            self._configured, self._are_logical = event.site, event.what == "logical_devices"
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         device = event.device
         if device is None or device.index is None or event.gpus is None or device.job:
             return
         if device.index >= event.gpus and not event.where.context.catches(_CAUGHT) and not self._is_excluded(event):
-            left = {0: "no GPU is", 1: "only one GPU is"}.get(event.gpus, f"only {event.gpus} GPUs are")
+            kind = "logical GPU" if self._are_logical else "GPU"
+            left = {0: f"no {kind} is", 1: f"only one {kind} is"}.get(event.gpus, f"only {event.gpus} {kind}s are")
+            chosen = "the logical GPUs are configured here" if self._are_logical else "the GPUs are chosen here"
             yield Report(
                 event.site,
                 f"`{event.text}` does not exist: {left} visible",
                 why="" if event.consumer == "tensorflow.device" else "the strategy hangs or raises an error",
                 instead=_available(event.gpus),
-                related=((self._configured, "the GPUs are chosen here"),) if self._configured is not None else (),
+                related=((self._configured, chosen),) if self._configured is not None else (),
                 confidence=confidence(event.where),
                 supersedes=(event.call,),
             )
@@ -108,7 +112,7 @@ def _available(gpus: int) -> str:
     if not gpus:
         return "make a GPU visible, or place the work on `/cpu:0`"
     names = {1: "`/gpu:0`", 2: "`/gpu:0` or `/gpu:1`"}.get(gpus, f"`/gpu:0` to `/gpu:{gpus - 1}`")
-    return f"use {names}: visible GPUs are renumbered from 0"
+    return f"use {names}: visible GPUs are numbered from 0"
 
 
 _CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})

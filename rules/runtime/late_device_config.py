@@ -107,9 +107,9 @@ def _is_in_loop(event: events.RuntimeConfigured) -> bool:
 
 FIRST = "this call runs first and initialises the runtime"
 
-BEFORE = "this call initialises the runtime, in the iteration before"
+BEFORE = "this call initialises the runtime, in the previous iteration"
 
-AFTER_LOOP = "call what initialises the runtime after the loop, not in it"
+AFTER_LOOP = "configure the GPUs in a loop of their own first, and initialise the runtime after that loop"
 
 IN_NOTEBOOK = "configure devices in the first cell, before any other TensorFlow call, and restart the kernel"
 

@@ -67,7 +67,7 @@ class FrozenRandom(Rule):
         frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),
     )
     why = "every later call of the function uses the same random value"
-    instead = "use an operation of `tf.random`, or draw it outside and pass it as a tensor argument"
+    instead = "use an operation of `tf.random`, or draw the value outside the function and pass it as a tensor argument"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         calls = {event.site for event in self.all(events.TracedCalled)}
@@ -109,7 +109,7 @@ def _instead(function: str, of_map: bool) -> str:
     """How to draw in every call instead; an argument of a `tf.function` can be drawn by its caller."""
     drawn = random_operation(function)
     ways = [f"use `{drawn}`, which draws in every call"] if drawn is not None else []
-    ways += [] if of_map else ["draw it outside the `tf.function` and pass it as a tensor argument"]
+    ways += [] if of_map else ["draw the value outside the `tf.function` and pass it as a tensor argument"]
     return ", or ".join(ways or ["draw it in a function that `tf.numpy_function` calls"])
 
 

@@ -62,7 +62,7 @@ class FunctionInLoop(Rule):
     is_performance = True
     any_of_names = frozenset({"function"})
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
-    why = "TensorFlow traces the new function in every iteration, which takes far longer than running it"
+    why = "TensorFlow traces the function again in every iteration, and a trace takes far longer than a call"
     instead = "create the `tf.function` once, before the loop"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -110,7 +110,7 @@ class HostSyncInLoop(Rule):
     any_of_names = TRAINING_WORDS
     yields_to = ("GPU502",)
     why = "in every step the host waits for the GPU, and then the GPU waits for the host"
-    instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"
+    instead = "read it every hundred steps, or update a `tf.keras.metrics.Mean` and read that once per epoch"
     cost = "up to 4× slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -219,7 +219,8 @@ class HostSyncInLoop(Rule):
         if read.how != "array":
             return how, ""
         own = operation(code.partition(".")[2])
-        return how, f"use `{own}`, and read its result every hundred steps or once per epoch" if own else _COMPUTE
+        rarely = "convert the result to NumPy only every hundred steps or once per epoch"
+        return how, f"use `{own}`, and {rarely}" if own else _COMPUTE
 
     def _of_metric(self, read: events.TensorRead) -> str:
         """Help for the result of a metric; "" for any other tensor, to which the rule's own applies."""

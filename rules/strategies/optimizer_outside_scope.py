@@ -79,7 +79,7 @@ class OptimizerOutsideScope(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "Keras raises RuntimeError: the model belongs to the strategy, the optimizer does not"
+    why = "Keras raises RuntimeError: the model belongs to the strategy, but the optimizer does not"
     instead = "create it inside `with strategy.scope():`"
 
     def __init__(self) -> None:

@@ -149,8 +149,8 @@ def _help(where: Where, unbuilt: bool) -> str:
     is_called = _called_in_loop(where) is not None and where.caller.function
     what = f"decorate `{where.caller.function}`" if is_called else "call it from a function decorated"
     first = (
-        "; build the optimizer in the scope first (`optimizer.build(model.trainable_variables)`), or the first step "
-        "raises an error"
+        "; build the optimizer in the strategy's scope first (`optimizer.build(model.trainable_variables)`): otherwise "
+        "the first step raises an error"
     )
     return f"{what} with `@tf.function`{first if unbuilt else ''}"
 
