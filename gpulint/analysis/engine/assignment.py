@@ -9,6 +9,7 @@ from gpulint.analysis.domain.store import alternatives, join
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, Namespace, UserClass
+from gpulint.analysis.domain.values.instances import AttributeDict
 from gpulint.analysis.engine import dicts, loop_counters, overwriting, sequences
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.name_lookup import store
@@ -68,6 +69,8 @@ def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> N
         if (setter := _setter(receiver, target.name)) is not None:
             machine.call(Bound(receiver, setter), Arguments((value,)), machine.site(target))
             return
+        if target.name == "__dict__":
+            overwriting.update_attributes(machine, AttributeDict(receiver), Arguments((value,)), machine.site(target))
         machine.library.attribute_set(receiver, target.name, value, machine.site(target))
         _replaced(machine, receiver.attributes.get(target.name), target)
         value = loop_counters.attribute_as_counter(
@@ -102,7 +105,10 @@ def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:
             overwriting.overwrite_any(machine, container.entries, machine.site(target))
             machine.state.write(container.state, "complete", False)
             machine.library.escaped(value, "stored", machine.site(target))
-    elif isinstance(container, Namespace):
+    elif isinstance(container, AttributeDict) and isinstance(key, Constant):
+        machine.state.write(container.owner.attributes, key.value, value)
+        machine.library.escaped(value, "stored", machine.site(target))
+    elif isinstance(container, (AttributeDict, Namespace)):
         overwriting.overwrite_attributes(machine, container, machine.site(target))
         machine.library.escaped(value, "stored", machine.site(target))
     elif isinstance(container, Items) and isinstance(target.index, ir.Slice):

@@ -26,8 +26,9 @@ from gpulint.analysis.domain.values.functions import (
     Traced,
     UserClass,
 )
+from gpulint.analysis.domain.values.instances import AttributeDict
 from gpulint.analysis.domain.values.managers import Manager
-from gpulint.analysis.engine import imports, overwriting
+from gpulint.analysis.engine import imports
 from gpulint.analysis.engine.machine import Machine
 from gpulint.syntax import ir
 
@@ -59,7 +60,7 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
         return receiver.function
     if isinstance(receiver, Constant) and not hasattr(receiver.value, name):
         return Unknown(("attribute", symbol_of(receiver), name))  # the constant is a member of an enumeration
-    if isinstance(receiver, (Constant, PartialString, Items, Mapping, Namespace, Manager, Descriptor)):
+    if isinstance(receiver, (AttributeDict, Constant, PartialString, Items, Mapping, Namespace, Manager, Descriptor)):
         return Bound(receiver, name)
     if (found := machine.library.get_attribute(receiver, name, node)) is not None:
         return found
@@ -68,7 +69,7 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
 
 def _object_attribute(machine: Machine, receiver: Object, name: str, node: ir.Node) -> Value:
     if name == "__dict__":
-        overwriting.overwrite_attributes(machine, receiver, machine.site(node))
+        return AttributeDict(receiver)
     if name in receiver.attributes:
         value = machine.choose(receiver.attributes[name])
         is_none = isinstance(value, Constant) and value.value is None

@@ -25,6 +25,7 @@ from gpulint.analysis.domain.values.base import (
 )
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Descriptor, ModuleValue, Namespace, Super, UserClass
+from gpulint.analysis.domain.values.instances import AttributeDict
 from gpulint.analysis.engine import (
     attribute_lookup,
     dicts,
@@ -348,13 +349,12 @@ def _getattr(machine: Machine, values: list[Value], arguments: Arguments, site: 
 
 
 def _names(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-    """Result of `globals()`, `vars()` or `vars(module)`."""
+    """Result of `globals()`, `vars()`, `vars(module)` or `vars(options)`."""
     if not values:
         return Namespace(machine.frame.module)
     if isinstance(values[0], ModuleValue):
         return Namespace(values[0].scope)
-    overwriting.overwrite_attributes(machine, values[0], site)
-    return _unknown("vars", arguments)
+    return AttributeDict(values[0]) if isinstance(values[0], Object) else _unknown("vars", arguments)
 
 
 def _exec(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -524,11 +524,14 @@ def builtin_method(machine: Machine, receiver: Value, name: str, arguments: Argu
         return sequences.sequence_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Mapping):
         return dicts.dict_method(machine, receiver, name, arguments, site)
-    if isinstance(receiver, Namespace) and name == "get" and (key := arguments.get("", 0)) is not None:
-        if (found := dynamic_lookup.of_namespace(machine, receiver, key)) is not None:
-            return found
-    if isinstance(receiver, Namespace) and name in ("update", "clear", "pop", "setdefault"):
-        overwriting.overwrite_attributes(machine, receiver, site)
+    if isinstance(receiver, (AttributeDict, Namespace)):
+        if name == "get" and (key := arguments.get("", 0)) is not None:
+            if (found := dynamic_lookup.of_names(machine, receiver, key)) is not None:
+                return found
+        if name == "update":
+            overwriting.update_attributes(machine, receiver, arguments, site)
+        elif name in ("clear", "pop", "popitem", "setdefault"):
+            overwriting.overwrite_attributes(machine, receiver, site)
     if name == "format":
         template = receiver.value if isinstance(receiver, Constant) else None
         for value in arguments.all():

@@ -10,6 +10,7 @@ from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.values.base import Constant, Imported, PartialString, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Mapping
 from gpulint.analysis.domain.values.functions import Function, ModuleValue, Namespace, Partial, Traced, UserClass
+from gpulint.analysis.domain.values.instances import AttributeDict
 from gpulint.analysis.engine import dicts, imports
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
@@ -30,8 +31,11 @@ def of_module(machine: Machine, scope: ModuleScope, name: Value, least: int = 0)
     return _one_of(machine, name, names, least, lambda one: imports.module_attribute(machine, ModuleValue(scope), one))
 
 
-def of_namespace(machine: Machine, names: Namespace, key: Value) -> Value | None:
-    """Value under a key among the names of a module."""
+def of_names(machine: Machine, names: AttributeDict | Namespace, key: Value) -> Value | None:
+    """Value under a key among the attributes of an object or the names of a module; None if it is unknown."""
+    if isinstance(names, AttributeDict):
+        found = names.owner.attributes.get(key.value) if isinstance(key, Constant) else None
+        return found if found is None else machine.choose(found)
     if isinstance(key, Constant) and isinstance(key.value, str):
         return imports.module_attribute(machine, ModuleValue(names.scope), key.value)
     own = names.scope is machine.frame.module

@@ -8,8 +8,10 @@ from typing import Any
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Condition, literal_of
 from gpulint.analysis.domain.symbolic import symbol
-from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
+from gpulint.analysis.domain.values.base import Arguments, Constant, Union, Unknown, Value
+from gpulint.analysis.domain.values.containers import Mapping
 from gpulint.analysis.domain.values.functions import ModuleValue, Namespace, UserClass
+from gpulint.analysis.domain.values.instances import AttributeDict
 from gpulint.analysis.engine.budget import ELEMENTS_PER_STEP
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
@@ -31,8 +33,21 @@ def overwrite_any(machine: Machine, names: dict[Any, Any], site: Site, inherited
             machine.state.write(names, name, Union(both))
 
 
+def update_attributes(machine: Machine, names: AttributeDict | Namespace, given: Arguments, site: Site) -> None:
+    """Store the arguments of `update` under the names of an object or module."""
+    new = given.get("", 0)
+    if new is not None and not (isinstance(new, Mapping) and new.is_complete):
+        overwrite_attributes(machine, names, site)
+    known = names.owner.attributes if isinstance(names, AttributeDict) else names.scope.globals
+    for name, value in ((new.entries if isinstance(new, Mapping) else {}) | given.keywords).items():
+        if isinstance(name, str):
+            machine.state.write(known, name, value)
+
+
 def overwrite_attributes(machine: Machine, owner: Value, site: Site) -> None:
-    """The same for the attributes of an object, class or module of the program."""
+    """The same as `overwrite_any` for the attributes of an object, class or module of the program."""
+    if isinstance(owner, AttributeDict):
+        owner = owner.owner
     if isinstance(owner, Object):
         overwrite_any(machine, owner.attributes, site)
         inherited: dict[Any, Any] = {}

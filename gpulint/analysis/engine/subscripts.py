@@ -9,6 +9,7 @@ from gpulint.analysis.domain.lengths import most_items, slice_length
 from gpulint.analysis.domain.values.base import Constant, LibraryName, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Namespace, UserClass
+from gpulint.analysis.domain.values.instances import AttributeDict
 from gpulint.analysis.engine import dicts, dynamic_lookup, special_methods
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.strings import is_small
@@ -36,8 +37,8 @@ def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value
                 return items[0]
     elif isinstance(container, Mapping) and (entry := dicts.entry(machine, container, key)) is not None:
         return entry
-    elif isinstance(container, Namespace):
-        if (named_so := dynamic_lookup.of_namespace(machine, container, key)) is not None:
+    elif isinstance(container, (AttributeDict, Namespace)):
+        if (named_so := dynamic_lookup.of_names(machine, container, key)) is not None:
             return named_so
     elif (found := machine.library.get_item(container, key, node)) is not None:
         return found

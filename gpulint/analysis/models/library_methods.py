@@ -11,7 +11,7 @@ from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Parti
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Namespace, Super, Traced, UserClass
-from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.instances import AttributeDict, Instance
 from gpulint.analysis.domain.values.managers import ExitStackManager, GeneratorManager, NullManager
 from gpulint.analysis.domain.values.objects import (
     DeviceManager,
@@ -156,6 +156,7 @@ def _of_class(machine: Machine, receiver: UserClass, name: str, arguments: Argum
 
 
 METHODS: dict[type[Value], Handler] = {
+    AttributeDict: builtins.builtin_method,
     Constant: builtins.builtin_method,
     Dataset: tf_data.dataset_method,
     DeviceManager: context_managers.manager_method,
