@@ -104,12 +104,10 @@ class PythonLoader(Rule):
                     if (read := self._sample_read_in(reads, called)) is not None:
                         yield _report(called, "a generator reads the samples for `fit` in one thread", "", fitted, read)
                     elif (inner := _called_in(flows, called)) is not None:
-                        yield _report(inner.site, _GENERATOR, self._of_flow(inner, plan, wrapped=True), fitted)
+                        yield _report(inner.site, _GENERATOR, "", fitted)
 
-    def _of_flow(self, flow: events.LibraryCalled, plan: Plan, wrapped: bool = False) -> str:
-        """Help for what `ImageDataGenerator` creates; a generator around it leaves no place to set workers."""
-        if wrapped:
-            return ""
+    def _of_flow(self, flow: events.LibraryCalled, plan: Plan) -> str:
+        """Help for what `ImageDataGenerator` creates and `fit` reads itself."""
         batches = self.name_of(flow.site, flow.site, "batches")
         return f"set `{batches}.workers = 8` before `fit`, or {self.instead}" if plan.runs_keras_3 else _OF_FIT
 
