@@ -12,7 +12,7 @@ from gpulint.probe.capture.records import Function, Retrace
 MOST_FIXES = 2
 MOST_ARGUMENTS = 3
 
-_LAST = re.compile(r"\(\d+(,.*)\) → \(\d+\1\)")
+_LAST = re.compile(r"\((\d+)(,.*)\) → \((\d+)\2\)")
 """An example of a shape whose first dimension changed."""
 
 _TEXTS = {
@@ -77,9 +77,15 @@ def _fix(fix: str, causes: Iterable[Retrace]) -> str:
     """A fix for all arguments with the same cause."""
     arguments = list(dict.fromkeys(f"`{one.argument}`" for one in causes))[:MOST_ARGUMENTS]
     named = fix.format(argument=" and ".join(filter(None, (", ".join(arguments[:-1]), arguments[-1]))))
-    if fix == _FIXES["shape"] and all(_LAST.search(one.example) for one in causes):
+    if fix == _FIXES["shape"] and all(_is_last(one.example) for one in causes):
         return f"make all batches the same size (`batch(…, drop_remainder=True)`), or {named}"
     return named
+
+
+def _is_last(example: str) -> bool:
+    """Whether only the first dimension changed, and became smaller, as that of the last batch does."""
+    found = _LAST.search(example)
+    return found is not None and int(found[3]) < int(found[1])
 
 
 def needed(causes: Counter[Retrace]) -> int:

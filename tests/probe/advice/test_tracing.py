@@ -68,6 +68,8 @@ def test_a_last_batch_that_is_smaller_is_to_be_dropped() -> None:
     assert one.evidence == "The second trace took 2.5 s: a shape."
     assert one.fix.startswith("Make all batches the same size (`batch(…, drop_remainder=True)`), or give it")
     assert one.fix.endswith("the shape of `inputs[0]` and `inputs[1]` changes, or `reduce_retracing=True`.")
+    larger = Counter({Retrace(HERE, "train", True, "shape", "x", "(1, 28) → (64, 28)"): 1})
+    assert first(time, capture(retraces=larger)).fix.startswith("Give it an `input_signature`")
     varying = Counter([*retraces, Retrace(HERE, "train", True, "shape", "inputs[2]", "(64, 9) → (64, 8)")])
     assert first(time, capture(retraces=varying)).fix.startswith("Give it an `input_signature`")
 
