@@ -162,7 +162,9 @@ class HostSyncInLoop(Rule):
             found.setdefault((tensor, loop.site), {}).setdefault(event.site, event)
         for loop_site, reads in waited.together(found):
             # an array may be one that GPU502 reports
-            first, *others = sorted(reads, key=lambda one: not (_is_of_number(one) or self._is_named_score(one)))
+            is_array = [not (_is_of_number(one) or self._is_named_score(one)) for one in reads]
+            first = reads[is_array.index(False)] if False in is_array else reads[0]
+            others = [one for one in reads if one is not first]
             others = [other for other in others if other.site != first.site]
             what, instead = self._of_call(first) if first.how in ("array", "print") else (_HOW[first.how], "")
             instead = instead or _INSTEAD.get(first.how, self._of_metric(first) if loop_site in training else _ADD_UP)
@@ -303,9 +305,12 @@ class _Waits:
     def __init__(self, all_events: Iterable[events.Event]) -> None:
         self._group: dict[int, list[events.TensorRead]] = {}
         """Group of a read, by the id of the read."""
+        self._order: dict[int, int] = {}
+        """Position of a read among all, by the id of the read."""
         present: list[events.TensorRead] = []
         for event in all_events:
             if isinstance(event, events.TensorRead):
+                self._order[id(event)] = len(self._order)
                 present.append(event)
                 self._group[id(event)] = present
             elif isinstance(event, _WORK):
@@ -335,7 +340,7 @@ class _Waits:
                     break
             else:
                 joined.append((loop, own))
-        yield from joined
+        yield from ((loop, sorted(reads, key=lambda one: self._order[id(one)])) for loop, reads in joined)
 
     def _are_one(self, one: events.TensorRead, other: events.TensorRead, loop: Site) -> bool:
         """Whether two reads are in one group and iteration."""
