@@ -163,7 +163,7 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
     if all(effect.kind == "random" for effect in step.effects) and not (step.effects and plan.mentions("seed")):
         return safe(message, calls.with_argument, step.site, *argument)
     return unsafe(
-        f"{message}: calls overlap, and random results are no longer reproducible from a seed",
+        f"{message}: calls overlap, so the same seed may give other random numbers",
         calls.with_argument,
         step.site,
         *argument,

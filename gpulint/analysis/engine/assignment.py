@@ -106,7 +106,7 @@ def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:
             machine.state.write(container.state, "complete", False)
             machine.library.escaped(value, "stored", machine.site(target))
     elif isinstance(container, AttributeDict) and isinstance(key, Constant):
-        machine.state.write(container.owner.attributes, key.value, value)
+        machine.state.write(container.owner.attributes, str(key.value), value)
         machine.library.escaped(value, "stored", machine.site(target))
     elif isinstance(container, (AttributeDict, Namespace)):
         overwriting.overwrite_attributes(machine, container, machine.site(target))

@@ -34,7 +34,7 @@ def of_module(machine: Machine, scope: ModuleScope, name: Value, least: int = 0)
 def of_names(machine: Machine, names: AttributeDict | Namespace, key: Value) -> Value | None:
     """Value under a key among the attributes of an object or the names of a module; None if it is unknown."""
     if isinstance(names, AttributeDict):
-        found = names.owner.attributes.get(key.value) if isinstance(key, Constant) else None
+        found = names.owner.attributes.get(str(key.value)) if isinstance(key, Constant) else None
         return found if found is None else machine.choose(found)
     if isinstance(key, Constant) and isinstance(key.value, str):
         return imports.module_attribute(machine, ModuleValue(names.scope), key.value)
