@@ -506,6 +506,7 @@ def numpy_functions(value: Value) -> frozenset[str] | None:
     return _numpy_functions(value.symbol) if type(value) is Unknown else None
 
 
+@lru_cache(maxsize=8192)
 def _numpy_functions(name: Symbol) -> frozenset[str] | None:
     head, *rest = name.parts
     if head == HOST_READ:
