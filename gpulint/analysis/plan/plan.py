@@ -41,6 +41,10 @@ _ADDONS = re.compile(r"^(?:from|import) tensorflow_addons\b", re.MULTILINE)
 _IMPORTED = re.compile(r"^(?:from (tensorflow\.[\w.]+) import (\w+)|import (tensorflow\.[\w.]+))", re.MULTILINE)
 
 
+def _imports_keras_2(code: str) -> bool:
+    return _ADDONS.search(code) is not None or any(map(_is_lacking, _IMPORTED.finditer(code)))
+
+
 def _is_lacking(found: re.Match[str]) -> bool:
     """Whether an import names a module that was removed by the first release with Keras 3, or the first name in one."""
     module, name, whole = found.groups()
@@ -129,8 +133,8 @@ class Plan:
         """Whether a file of the program imports, in its body, what TensorFlow with Keras 3 lacks."""
         found = self.searched.get(("tensorflow", _IMPORTED))
         if found is None:
-            codes = (self.code_of(text) for text in self.texts() if "tensorflow" in text)
-            found = any(_ADDONS.search(code) or any(map(_is_lacking, _IMPORTED.finditer(code))) for code in codes)
+            # the search of a text is cheap, and what is code in it is not
+            found = any(_imports_keras_2(text) and _imports_keras_2(self.code_of(text)) for text in self.texts())
             self.searched["tensorflow", _IMPORTED] = found
         return found
 
