@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,8 +42,8 @@ class ShuffleAfterDecode(Rule):
 
     ## What it does
     Finds `shuffle(n)` behind the `map` that decodes or scales images, if n images take 1 GiB or more, or n is the
-    number of all files, or of all images as a loop counts them; and behind `image_dataset_from_directory`, where it
-    shuffles batches.
+    number of all files, or of all images as a loop counts them, also if `zip` joins the images with labels; and behind
+    `image_dataset_from_directory`, where it shuffles batches.
 
     ## Why is this bad
     The buffer is filled before the first batch of every epoch, and the GPU waits meanwhile. 2,000 images of 224 x 224
@@ -85,7 +85,7 @@ class ShuffleAfterDecode(Rule):
     unless it is the number of files; a map that only parses examples and leaves the images encoded.
 
     ## Fix
-    Unsafe: moves `shuffle` before the `map`. The order of the elements changes.
+    Unsafe: moves `shuffle` before the `map`. The order of the elements changes. None behind a `zip`.
 
     ## At run time
     Steps that wait for input.
@@ -112,20 +112,24 @@ class ShuffleAfterDecode(Rule):
         counted = {symbol_of(event.dataset): event.dataset for event in self.all(events.DatasetConsumed)}
         for event in pipelines.made_for_training(plan):
             for one in datasets_in(event.dataset):
+                parts = list(_parts(one))
                 for index, step in enumerate(one.steps):
-                    image = _image_before(one.steps[:index], one, decoded) if step.name == "shuffle" else None
-                    if image is not None and (text := _too_large(step, image, one, event, counted)) is not None:
+                    image = _image_before(one.steps[:index], parts, decoded) if step.name == "shuffle" else None
+                    if (
+                        image is not None
+                        and (text := _too_large(step, image, (one, *parts), event, counted)) is not None
+                    ):
                         by_name = unsafe(
                             "Move `shuffle` up: the order of the elements changes", _first, step.site, image.site
                         )
                         yield Report(
                             step.site,
                             text,
-                            instead="" if image.is_step else "remove it: this dataset shuffles its files itself",
+                            instead=_instead(image, parts),
                             confidence=confidence(event.where),
                             happens_at=event.site,
                             related=((image.site, "the images are decoded here"), pipelines.reader(event)),
-                            fix=by_name if image.is_step else None,
+                            fix=by_name if image.is_step and len(parts) == 1 else None,
                         )
 
 
@@ -192,7 +196,35 @@ _SCALES = frozenset(
 """Ops whose last argument is the size of the images that they return."""
 
 
-def _image_before(steps: tuple[values.Step, ...], source: values.Dataset, decoded: dict[Site, _Image]) -> _Image | None:
+def _instead(image: _Image, parts: Sequence[values.Dataset]) -> str:
+    """What to do instead; "" for what the rule says."""
+    if not image.is_step:
+        return "remove it: this dataset shuffles its files itself"
+    return _ZIP_NAMES if len(parts) > 1 else ""
+
+
+_ZIP_NAMES = "zip the file names or encoded data, call `shuffle`, and decode the images in a `map` behind it"
+
+
+def _parts(dataset: values.Dataset) -> Iterator[values.Dataset]:
+    """Datasets that a `zip` joins, at any depth, each with the steps behind that; any other dataset without its own
+    steps."""
+    if not dataset.source.endswith(".zip"):
+        yield dataset.but(steps=())
+    for part in dataset.inputs if dataset.source.endswith(".zip") else ():
+        for one in _parts(part):
+            yield one.but(steps=(*one.steps, *part.steps))
+
+
+def _image_before(
+    steps: tuple[values.Step, ...], parts: Iterable[values.Dataset], decoded: dict[Site, _Image]
+) -> _Image | None:
+    """Images that come out of these steps, which follow those of the parts of a dataset."""
+    found = (_image_of((*part.steps, *steps), part, decoded) for part in parts)
+    return next((image for image in found if image is not None), None)
+
+
+def _image_of(steps: tuple[values.Step, ...], source: values.Dataset, decoded: dict[Site, _Image]) -> _Image | None:
     """Images that come out of these steps, unless a cache keeps them."""
     if any(step.name == "cache" for step in steps):
         return None
@@ -240,7 +272,7 @@ def _of_directory(source: values.Dataset) -> _Image | None:
 def _too_large(
     step: values.Step,
     image: _Image,
-    source: values.Dataset,
+    sources: Iterable[values.Dataset],
     event: events.DatasetConsumed,
     counted: Mapping[Symbol, values.Dataset],
 ) -> str | None:
@@ -257,7 +289,7 @@ def _too_large(
             elif count * image.batch * image.numbers * 4 >= LARGE:
                 gigabytes = count * image.batch * image.numbers * 4 / 1e9
                 return f"the shuffle buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
-        elif image.is_step and _is_number_of_all(size, source, counted):
+        elif image.is_step and any(_is_number_of_all(size, one, counted) for one in sources):
             return "the shuffle buffer holds every decoded image"
     return None
 

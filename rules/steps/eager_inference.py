@@ -95,14 +95,15 @@ class EagerInference(Rule):
     ```
 
     ## What is not reported
-    Calls in a `tf.function`, in a function that one wraps elsewhere, in a method that Keras calls, in a training step
-    or beside one in its loop (GPU508; an agent that acts is reported), under a condition that only some iterations
-    meet, in loops of at most ten iterations, over the scales of a single image, over trials, and over epochs that are
-    more than one step, and in loops that wait for a person in each iteration; models that are created in the loop or
-    that it iterates over, unless a loop around it has many iterations; models whose `call` is a `tf.function`; calls
-    while a model is built; calls that another setting of the program compiles, and an eager mode beside a compiled one,
-    as in GPU508; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a
-    tensor or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
+    Calls in a `tf.function`, in a function that one wraps elsewhere, in a method that Keras calls, in an eager training
+    step or beside one in its loop (GPU508; an agent that acts is reported, and so is a call beside a compiled step);
+    calls under a condition that only some iterations meet, in loops of at most ten iterations, over the scales of a
+    single image, over trials, and over epochs that are more than one step, and in loops that wait for a person in each
+    iteration; models that are created in the loop or that it iterates over, unless a loop around it has many
+    iterations; models whose `call` is a `tf.function`; calls while a model is built; calls that another setting of the
+    program compiles, and an eager mode beside a compiled one, as in GPU508; inputs that are constants, or of which it
+    is unknown whether they are data, unless the loop reads a tensor or calls a `tf.function`; programs that choose
+    another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.

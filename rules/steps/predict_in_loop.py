@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 from gpulint.plugin.queries import (
@@ -125,6 +125,7 @@ class PredictInLoop(Rule):
         }
         fitted_on_samples.update(report.related[0][0] for report in fitted)
         emptied = self._emptied()
+        packed = self._packed() if emptied else {}
         how: dict[tuple[Site | None, Site], str] = {}
         """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
@@ -135,7 +136,7 @@ class PredictInLoop(Rule):
             if waits_for_person(event.where, loop, self.all(events.PersonAwaited)):
                 continue
             lists = frozenset().union(*(emptied.get(site, ()) for site in (loop.site, *_generators(loop))))
-            if event.how == "predict" and _is_assembled(event, lists):
+            if event.how == "predict" and _is_assembled(event, lists, packed):
                 yield Report(
                     event.site,
                     "`predict` is called on one batch at a time, assembled in a loop",
@@ -258,6 +259,15 @@ class PredictInLoop(Rule):
                     found[caller.site].add(symbol_of(event.container))
         return {site: frozenset(names) for site, names in found.items()}
 
+    def _packed(self) -> dict[int, Symbol]:
+        """Lists, by symbol, of which operations make or compute a tensor, by the id of the tensor."""
+        found: dict[int, Symbol] = {}
+        for event in self.all(events.OpCalled):
+            lists = [found[id(value)] for value in event.inputs if id(value) in found]
+            if event.packed is not None or lists:
+                found[id(event.result)] = symbol_of(event.packed) if event.packed is not None else lists[0]
+        return found
+
     def _results_of_data(self) -> set[int]:
         """Tensors, by id, that operations in loops compute from the batches of a dataset."""
         found: set[int] = set()
@@ -284,10 +294,12 @@ def _is_of_data(value: values.Value, results: Container[int]) -> bool:
     return isinstance(value, values.Tensor) and (value.from_data or id(value) in results)
 
 
-def _is_assembled(event: events.ModelCalled, emptied: frozenset[Symbol]) -> bool:
-    """Whether a model predicts for an array of the list that the loop fills and empties."""
+def _is_assembled(event: events.ModelCalled, emptied: frozenset[Symbol], packed: Mapping[int, Symbol]) -> bool:
+    """Whether a model predicts for an array or a tensor of the list that the loop fills and empties. `packed`: the list
+    of a tensor, by id."""
     return bool(emptied) and any(
-        _is_made_of(value.symbol, emptied) for value in _inputs(event) if type(value) is values.Unknown
+        _is_made_of(value.symbol, emptied) if type(value) is values.Unknown else packed.get(id(value)) in emptied
+        for value in _inputs(event)
     )
 
 

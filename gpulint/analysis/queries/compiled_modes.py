@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from gpulint.analysis.domain.context import Where
 from gpulint.analysis.domain.identifiers import words
-from gpulint.analysis.domain.path_conditions import compatible, words_of
+from gpulint.analysis.domain.path_conditions import Path, compatible, words_of
 from gpulint.analysis.domain.values.objects import Model
 from gpulint.analysis.plan.events import GradientsApplied, ModelCalled, ModelFitted, UnknownFitted
 from gpulint.analysis.plan.plan import Plan
@@ -19,7 +19,8 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
 
     Not if it trains compiled in the same loop on a compatible path, nor by a call that the present path reaches, too.
     Training with other optimizers, other than by `fit`, is training of something else, and so is `fit` of a model that
-    is created on the other path only and is none of those that the loop calls. Steps in replicas are compiled because
+    is created on the other path only and is none of those that the loop calls, and `fit` in a job that evaluates a
+    model before it trains any: it adapts or measures what another run trained. Steps in replicas are compiled because
     `strategy.run` asks for it: the path for one device beside them is a debugging mode only if it says so.
     """
     here = {loop.site for loop in where.context.loops}
@@ -37,11 +38,14 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
         and here.intersection(loop.site for loop in event.where.context.loops)
         and compatible(event.where.path, where.path)
     ]
+    adapting = _fits_of_evaluated(where, plan)
     compiled = [
         event
         for event in plan.events
-        if isinstance(event, UnknownFitted)
-        or (isinstance(event, ModelFitted) and not _is_another(event.model, models, where))
+        if (isinstance(event, UnknownFitted) and id(event) not in adapting)
+        or (
+            isinstance(event, ModelFitted) and not _is_another(event.model, models, where) and id(event) not in adapting
+        )
         or (
             is_update(event)
             and event.where.context.traced is not None
@@ -53,6 +57,19 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
     return not {event.site for event in compiled} <= {event.site for event in reached} and not any(
         here.intersection(loop.site for loop in event.where.context.loops) for event in reached
     )
+
+
+def _fits_of_evaluated(where: Where, plan: Plan) -> set[int]:
+    """Calls of `fit`, by id, before which `evaluate` is called on a path that excludes the present one."""
+    evaluated: dict[Path, None] = {}
+    found: set[int] = set()
+    for event in plan.events:
+        if isinstance(event, ModelCalled) and event.how == "evaluate" and not compatible(event.where.path, where.path):
+            evaluated[event.where.path] = None
+        elif evaluated and isinstance(event, (ModelFitted, UnknownFitted)):
+            if any(compatible(path, event.where.path) for path in evaluated):
+                found.add(id(event))
+    return found
 
 
 def _is_another(fitted: Model, models: Collection[Model], where: Where) -> bool:

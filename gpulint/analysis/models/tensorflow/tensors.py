@@ -11,6 +11,7 @@ from gpulint.analysis.domain.symbolic import ELEMENT_READ, ROWS, is_one_row, sym
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
 from gpulint.analysis.domain.values.base import (
+    NONE,
     Arguments,
     Constant,
     LibraryName,
@@ -211,7 +212,9 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
     result.decoded = decoded_images.decoded_in(machine.context, name, arguments.all())
     result.length = created_rows(name, arguments, fact.params)
     result.layer, result.squashed = _layer_behind(name, first)
-    machine.emit(events.OpCalled(site, machine.where(), name, inputs, result, input_dtype))
+    packed = machine.choose(arguments.get(fact.params[0] if fact.params else "", 0) or NONE)
+    listed = packed if isinstance(packed, Items) else None
+    machine.emit(events.OpCalled(site, machine.where(), name, inputs, result, input_dtype, listed))
     if name in _PAIRS and arguments.positional:
         return Items("tuple", (arguments.positional[0], Tensor(site)))
     return result

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpulint.analysis.domain.context import DeviceScope
 from gpulint.analysis.domain.values.base import Value
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.plan.events.base import Event
 from gpulint.knowledge.devices import DeviceName
@@ -48,9 +49,11 @@ class PhysicalNumberNamed(Event):
 @dataclass(eq=False, repr=False)
 class OpCalled(Event):
     """A tensor op is called. `name` is its canonical name (`operator.add` for `+`, …). `inputs` are flattened one
-    level: a list argument counts as its elements. `result` is the output tensor."""
+    level: a list argument counts as its elements. `result` is the output tensor, `packed` the first argument if that is
+    a list."""
 
     name: str
     inputs: tuple[Value, ...]
     result: Tensor
     dtype: str | None
+    packed: Items | None = None
