@@ -41,6 +41,10 @@ _WHOLE = {
     "tensorflow_core": "tensorflow",
     "tensorflow_core.python.keras": "tensorflow.keras",
     "tensorflow.python.keras": "tensorflow.keras",
+    **{
+        f"tensorflow_datasets.{module}.load": "tensorflow_datasets.load"
+        for module in ("api", "core.load", "public_api")
+    },
 }
 
 _DISTRIBUTE = "tensorflow.distribute."

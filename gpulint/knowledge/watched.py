@@ -68,6 +68,20 @@ TENSOR_READERS = (
 )
 """Prefixes of the names of operations that read or decode a file. Eager code runs them one at a time."""
 
+_SCALES_OR_DECODES = (
+    *(f"tensorflow.{module}.decode_" for module in ("image", "io")),
+    *(f"tensorflow.{module}image.resize" for module in ("", "compat.v1.")),
+    *("tensorflow.image.crop_and_resize", "tensorflow.io.decode_and_crop_jpeg", "tensorflow.io.read_file"),
+)
+_OF_NUMBERS = ("base64", "compressed", "csv", "json_example", "proto", "raw", "resize_with_crop_or_pad")
+"""Ends of names that begin like those of images, of ops that copy or parse what they are given."""
+
+
+def is_heavy(name: str) -> bool:
+    """Whether an op reads a file, or decodes or scales an image: milliseconds, where others take microseconds."""
+    return name.startswith(_SCALES_OR_DECODES) and not name.endswith(_OF_NUMBERS)
+
+
 SAVES_MODEL = frozenset({"tensorflow.keras.models.save_model", "tensorflow.keras.saving.save_model"})
 
 LOADS_MODEL = "tensorflow.keras.models.load_model"

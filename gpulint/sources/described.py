@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
-from gpulint.sources.requirements import MAX_ASKED, OPEN, Named, bounded, filled, listed, newest_asked, numbers
+from gpulint.sources.requirements import MAX_ASKED, OPEN, PACKAGE, Named, bounded, filled, listed, newest_asked, numbers
 
 _IMAGES = re.compile(
     r"(?:^|[-_.])(?:docker|container)file(?:[-_.]|\Z)|^(?:docker-)?compose(?:[-_.].*)?\.ya?ml\Z|\.def\Z",
@@ -17,7 +17,7 @@ _IMAGES = re.compile(
 _FOLDERS = re.compile(r"\.?(?:docker|containers?|singularity|apptainer)", re.IGNORECASE)
 
 _INSTALLED = re.compile(
-    r"(?<![\w.\-/])tensorflow(?:[-_](?:cpu|gpu))?(?:\[[\w,-]+\])?[\"']?[ \t]*"
+    rf"(?<![\w.\-/]){PACKAGE}[\"']?[ \t]*"
     r"(?P<wanted>(?:[=~]=|[<>]=?)[ \t]*[\d.,<>=!]*\d)",
     re.IGNORECASE,
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_PIN = r"tensorflow(?:[-_](?:cpu|gpu))?(?:\[[\w,-]+\])?[ \t]*[=~]=[ \t]*(?P<release>\d+\.\d+)"
+from gpulint.sources.requirements import PACKAGE
+
+_PIN = rf"{PACKAGE}[ \t]*[=~]=[ \t]*(?P<release>\d+\.\d+)"
 _PIP, _INSTALL, _PINNED = map(re.compile, (r"\bpip3?\b", r"\binstall\b", rf"[\s'\"]{_PIN}"))
 _GOES_ON = re.compile(rf"\n(?={_PIN})")
 """Behind a backslash, before a row that begins with the package."""

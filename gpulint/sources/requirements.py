@@ -23,19 +23,20 @@ _ENVIRONMENT = re.compile(r"^dependencies:", re.MULTILINE)
 _NAMED = re.compile(r"""["']([\w./-]+\.txt)["']""")
 """A file from which a `setup.py` can read requirements."""
 
-_PACKAGE = r"(?:tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?|tf[-_]nightly(?:[-_]gpu)?)(?:\[[\w,\s-]+\])?"
+PACKAGE = r"(?:tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?|tf[-_]nightly(?:[-_]gpu)?)(?:\[[\w,\s-]+\])?"
+"""A package that is TensorFlow, perhaps with extras."""
 _ASKED, _ASKED_OF_KERAS = (
     re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){package}["']?[ \t]*\(?(?P<wanted>[=~<>!^].*)$""", re.I | re.M)
-    for package in (_PACKAGE, "keras")
+    for package in (PACKAGE, "keras")
 )
 _LOCKED = re.compile(
-    rf"""\bname["']?[ \t]*[:=][ \t]*["']?{_PACKAGE}["']?,?\s+["']?version["']?[ \t]*[:=][ \t]*["']?(?P<toml>\d+\.\d+)"""
-    rf"""|["']{_PACKAGE}["']:[ \t]*\{{[^{{}}]*?["']version["']:[ \t]*["']==(?P<json>\d+\.\d+)""",
+    rf"""\bname["']?[ \t]*[:=][ \t]*["']?{PACKAGE}["']?,?\s+["']?version["']?[ \t]*[:=][ \t]*["']?(?P<toml>\d+\.\d+)"""
+    rf"""|["']{PACKAGE}["']:[ \t]*\{{[^{{}}]*?["']version["']:[ \t]*["']==(?P<json>\d+\.\d+)""",
     re.I,
 )
 """A package in a lock file of Poetry, uv, PDM or Conda, or in a `Pipfile.lock`."""
 _LOCKS = re.compile(r".*\.lock|conda-lock\.ya?ml", re.I)
-_ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
+_ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
 _OF_GPU = re.compile(r"tensorflow[-_]gpu", re.I)
 _LAST_FOR_GPU = "<2.12"
 """Releases of the package `tensorflow-gpu` on PyPI: those after 2.11 cannot be installed."""

@@ -59,8 +59,8 @@ class FitOnSeveralWorkers(Rule):
     ```
 
     ## What is not reported
-    Targets before 2.16, programs on `tf_keras`, programs that use, without a check, what was removed between 2.0 and
-    2.16 (`experimental_run_v2`), strategies without a cluster, custom training loops.
+    Targets before 2.16, programs on `tf_keras`, programs that use, without a check, what was removed after 2.0 and
+    up to 2.16 (`experimental_run_v2`), strategies without a cluster, custom training loops.
 
     ## At run time
     The error message.

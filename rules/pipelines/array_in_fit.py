@@ -127,10 +127,12 @@ def _convolves(event: events.LayerBuilt | events.ModelBuilt) -> bool:
 
 
 def _is_for_small_images(event: events.LayerBuilt | events.ModelBuilt | events.LibraryCalled) -> bool:
-    """Whether a layer or an `Input` states a shape that has up to 64 x 64 pixels."""
+    """Whether a layer, an `Input` or a network states a shape that has up to 64 x 64 pixels."""
     given = None
     if isinstance(event, events.LayerBuilt):
         given = event.arguments.get("input_shape") or event.arguments.get("shape")
+    elif isinstance(event, events.ModelBuilt):
+        given = event.arguments.get("input_shape") if event.arguments is not None else None
     elif isinstance(event, events.LibraryCalled) and event.name == "tensorflow.keras.Input":
         given = event.arguments.get("shape", 0)
     sizes = [known(one) for one in (given.items or ())[:2]] if isinstance(given, values.Items) else []

@@ -86,6 +86,7 @@ class EagerTrainStep(Rule):
     Steps that are decorated or wrapped anywhere, also by the caller; `train_step` overrides of a model that is fitted;
     functions behind a decorator unknown to gpulint, unless they read tensors as only eager code can (`.numpy()`,
     `float`); steps outside loops, in a loop of at most ten iterations, or in one that calls `fit` in every iteration;
+    an update in every n-th step only, of gradients that a compiled function has accumulated;
     an eager mode next to a compiled one (for one device next to replicas, only a mode for debugging); replica functions
     (GPU207); functions that a compiled one passes on.
 

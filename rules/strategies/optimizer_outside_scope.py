@@ -20,7 +20,7 @@ from gpulint.plugin import (
 )
 from gpulint.plugin.facts import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS
 from gpulint.plugin.fixes import scopes
-from gpulint.plugin.queries import blamed, trained_models
+from gpulint.plugin.queries import blamed, predates_keras_3, trained_models
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
@@ -64,7 +64,8 @@ class OptimizerOutsideScope(Rule):
     `compile` after the scope with an optimizer object created inside it; optimizers created by a helper that is called
     in the scope; a script that compiles with a name and never trains; `compile` without an optimizer on a model class
     of the program; `keras.optimizers.legacy` and all optimizers before 2.11, whose variables are created later; and
-    names of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
+    names of optimizers on Keras 2, where `compile` enters the scope itself: before TensorFlow 2.16, on `tf_keras`, and
+    in programs that use, without a check, what was removed after 2.0 and up to 2.16.
 
     ## Fix
     Unsafe: puts the statement that creates the optimizer, or the `compile`, into `with strategy.scope():`, if the
@@ -106,7 +107,7 @@ class OptimizerOutsideScope(Rule):
             (given is None and event.model.cls is None)
             or (isinstance(given, values.Constant) and isinstance(given.value, str))
         ):
-            if plan.has_keras_3 and together(event.where, event.model.where):
+            if plan.runs_keras_3 and not predates_keras_3(plan) and together(event.where, event.model.where):
                 self._compiled.append(event)
         for optimizer in possible(given, event.where):
             if isinstance(optimizer, values.Optimizer):

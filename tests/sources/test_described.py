@@ -28,6 +28,8 @@ def release_of(directory: Path) -> str | None:
         ("FROM gcr.io/deeplearning-platform-release/tf2-gpu.2-6\n", "2.6"),
         ("ARG TF=2.11.0\nFROM tensorflow/tensorflow:${TF}-gpu\n", "2.11"),
         ("FROM nvidia/cuda:11.2.2-base\nRUN pip install tensorflow-gpu==2.5.0 numpy && rm -r /root/.cache\n", "2.5"),
+        ("FROM python:3.9\nRUN pip install tensorflow-rocm==2.10.1\n", "2.10"),
+        ("FROM python:3.9\nRUN pip install tensorflow-rocm-tools==2.10.1\n", None),
         ("FROM tensorflow/tensorflow:1.15.2-gpu\n", "1.15"),
         ("FROM tensorflow/tensorflow:2.3.0\nFROM tensorflow/tensorflow:2.8.0\n", "2.8"),
         ("FROM tensorflow/tensorflow:latest-gpu\n", None),

@@ -172,7 +172,7 @@ class Machine(ABC):
         self.significant_event_count = 0
         """Number of these events without those for ops called and loops entered."""
         self.operations = 0
-        """Number of ops called so far, without those that only compute shapes."""
+        """Number of ops called so far, without those that only compute shapes; see `Step.operations`."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """Class that only entry points use → the shared instance, and the changes made by creating it."""
         self.filled: Changes = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.values.base import Arguments, Constant, LibraryName, Value
+from gpulint.analysis.domain.values.datasets import OPS_OF_IMAGE
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -30,7 +31,7 @@ from gpulint.analysis.models.tensorflow import (
 from gpulint.analysis.models.unmodelled_calls import call_unmodelled
 from gpulint.analysis.plan import events
 from gpulint.knowledge import fact
-from gpulint.knowledge.watched import CLEARS_SESSION, OBJECTS, SWITCHES_GRAPH_MODE, WATCHED
+from gpulint.knowledge.watched import CLEARS_SESSION, OBJECTS, SWITCHES_GRAPH_MODE, WATCHED, is_heavy
 from gpulint.places import Site
 
 
@@ -58,6 +59,8 @@ def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site)
 def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
     """Result of calling the library function or class `name`. Emits the events of the call."""
     stateful_ops.note_op(machine, name, arguments, site)
+    if is_heavy(name):
+        machine.operations += OPS_OF_IMAGE
     generator_sources.record_call(machine, name, site)
     host_random.function_called(machine, name, site)
     keras_loaders.record_call(machine, name, site)

@@ -166,6 +166,7 @@ def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, 
                 "verbose" in given
                 or keras_names.is_of_keras(machine, site)
                 or any(map(_is_of_tensorflow, arguments.all()))
+                or (_is_named_model(machine, owner) and any(map(_is_example, arguments.all())))
                 or not _NETWORKS.isdisjoint(words(_last_name(owner)))
             )
         )
@@ -214,6 +215,24 @@ def _is_of_tensorflow(value: Value) -> bool:
 
 
 _TENSORFLOW = frozenset({"keras", "tensorflow"})
+
+
+def _is_named_model(machine: Machine, owner: Symbol) -> bool:
+    """Whether a value is called a model, in a file that uses no other library with models."""
+    return "model" in words(_last_name(owner)) and _OTHER_LEARNERS.isdisjoint(machine.frame.module.syntax.words)
+
+
+def _is_example(value: Value) -> bool:
+    """Whether a value is one example of a dataset as a batch: `np.expand_dims(image.numpy(), 0)`."""
+    name = symbol_of(value).parts
+    if name[0] != "call" or symbol(name[1]).parts != ("external", "numpy.expand_dims"):
+        return False
+    if len(name[2]) < 2 or symbol(name[2][1]).parts != ("constant", "int", 0):
+        return False
+    read = symbol(name[2][0]).parts
+    method = symbol(read[1]).parts if read[0] == "call" else ()
+    return method[:1] == ("attribute",) and method[2] == "numpy" and is_iterated(symbol(method[1]))
+
 
 _NETWORKS = frozenset({"autoencoder", "decoder", "discriminator", "encoder", "gan", "generator", "vae"})
 """Words in the names of networks. No model of another library that predicts is called so."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, LibraryName, Union, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import loggers, threads
 from gpulint.analysis.models.tensorflow import escape, host_sync, minimizers, tensors, tuners
@@ -17,7 +18,8 @@ def call_unmodelled(machine: Machine, name: str, arguments: Arguments, site: Sit
     if name.startswith("numpy.") and name not in _OF_KINDS:
         for value in tensors.flattened(arguments.positional):
             tensors.read_at(machine, value, "array", site)
-        return Unknown(("call", ("external", name), host_sync.symbols(arguments, site)))
+        whole = Unknown(("call", ("external", name), host_sync.symbols(arguments, site)))
+        return _of_objects(machine, name, arguments, whole.symbol) or whole
     if name.startswith("math."):
         numbers = tuple(tensors.as_number(value) for value in arguments.positional)
         for value in tensors.flattened(numbers):
@@ -36,6 +38,21 @@ def call_unmodelled(machine: Machine, name: str, arguments: Arguments, site: Sit
         tuners.run_trials(machine, name, arguments, site, result.symbol)
         minimizers.run_step(machine, name, arguments, site)
     return result
+
+
+def _of_objects(machine: Machine, name: str, arguments: Arguments, called: Symbol) -> Items | None:
+    """The rows of `np.array(pairs, dtype=object)`, which keeps its objects as a list does; None for other calls."""
+    kind = arguments.get("dtype", 1)
+    if name not in _KEEPS_OBJECTS or not isinstance(kind, LibraryName) or kind.name not in _OBJECTS:
+        return None
+    given = machine.choose(arguments.get("object" if name == "numpy.array" else "a", 0) or NONE)
+    if not isinstance(given, Items) or not isinstance(given.element, Items):
+        return None
+    return Items(given.kind, given.items, given.element, called)
+
+
+_KEEPS_OBJECTS = frozenset({"numpy.array", "numpy.asarray"})
+_OBJECTS = frozenset({"builtins.object", "numpy.object_", "numpy.object"})
 
 
 def _symbol(value: Value) -> Symbol:

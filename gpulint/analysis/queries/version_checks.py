@@ -17,10 +17,10 @@ _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Ex
 
 def predates_keras_3(plan: Plan) -> bool:
     """Whether the program runs only on releases of TensorFlow 2 before Keras 3: it uses, without a check, what was
-    removed after 2.0 and before 2.16, or imports what 2.16 lacks."""
+    removed after 2.0 and up to 2.16, or imports what 2.16 lacks."""
     return plan.imports_keras_2 or any(
         isinstance(event, RemovedNameUsed)
-        and _FIRST_OF_2 < release(event.since) < WITH_KERAS_3
+        and _FIRST_OF_2 < release(event.since) <= WITH_KERAS_3
         and not is_version_checked(event.where)
         for event in plan.events
     )

@@ -11,6 +11,9 @@ from gpulint.analysis.domain.values.base import Arguments, Value
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.places import Site
 
+OPS_OF_IMAGE = 100
+"""Number of light ops that one counts as which reads a file, or decodes or scales an image."""
+
 
 class Step(NamedTuple):
     """One transformation of a `tf.data` pipeline. `effects` are the stateful ops of the function that it maps."""
@@ -20,7 +23,8 @@ class Step(NamedTuple):
     arguments: Arguments
     effects: tuple[Effect, ...] = ()
     operations: int = 0
-    """Number of tensor ops that this function calls, as far as known."""
+    """Number of tensor ops that this function calls, as far as known. One that reads a file, or decodes or scales an
+    image, counts as `OPS_OF_IMAGE` more."""
     inner: tuple[Dataset, ...] = ()
     """Datasets that this function returns (`interleave`, `flat_map`)."""
 

@@ -84,7 +84,7 @@ def _model_factory(machine: Machine, name: str, known: Fact, arguments: Argument
     device_runtime.initialise(machine, "yes", site)
     if name.endswith(".clone_model") and isinstance(original := arguments.of("model", known.params), Model):
         machine.emit(events.WeightsUsed(site, machine.where(), original, "clone_model", arguments))
-    model = objects.make_model(machine, site, name)
+    model = objects.make_model(machine, site, name, arguments=arguments)
     objects.variables_built(machine, model)
     return model
 

@@ -77,9 +77,15 @@ _PROPERTIES: dict[type, frozenset[str]] = {
 
 
 def make_model(
-    machine: Machine, site: Site, library: str, cls: UserClass | None = None, parts: tuple[Model, ...] = ()
+    machine: Machine,
+    site: Site,
+    library: str,
+    cls: UserClass | None = None,
+    parts: tuple[Model, ...] = (),
+    arguments: Arguments | None = None,
 ) -> Model:
-    return _announced(machine, Model(site, machine.where(), library, cls), partial(events.ModelBuilt, parts=parts))
+    event = partial(events.ModelBuilt, parts=parts, arguments=arguments)
+    return _announced(machine, Model(site, machine.where(), library, cls), event)
 
 
 def variables_built(machine: Machine, model: Model, is_known: bool = True) -> None:

@@ -14,10 +14,12 @@ from gpulint.places import Site
 
 @dataclass(eq=False, repr=False)
 class ModelBuilt(Event):
-    """A model is created. `parts` are the models that it is created from, as layers."""
+    """A model is created. `parts` are the models that it is created from, as layers; `arguments` are those of a library
+    function that builds a whole network."""
 
     model: Model
     parts: tuple[Model, ...] = ()
+    arguments: Arguments | None = None
 
 
 @dataclass(eq=False, repr=False)
