@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from gpulint.plugin import (
@@ -112,7 +113,7 @@ class ShuffleAfterDecode(Rule):
         counted = {symbol_of(event.dataset): event.dataset for event in self.all(events.DatasetConsumed)}
         for event in pipelines.made_for_training(plan):
             for one in datasets_in(event.dataset):
-                parts = list(_parts(one))
+                parts = list(islice(_parts(one), _MOST_PARTS))
                 for index, step in enumerate(one.steps):
                     image = _image_before(one.steps[:index], parts, decoded) if step.name == "shuffle" else None
                     if (
@@ -204,6 +205,10 @@ def _instead(image: _Image, parts: Sequence[values.Dataset]) -> str:
 
 
 _ZIP_NAMES = "zip the file names or encoded data, call `shuffle`, and decode the images in a `map` behind it"
+
+
+_MOST_PARTS = 16
+"""Maximum number of datasets in a `zip`, at any depth, that are asked: a dataset zipped with itself doubles them."""
 
 
 def _parts(dataset: values.Dataset) -> Iterator[values.Dataset]:
