@@ -198,7 +198,7 @@ def _reads_behind(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:
 def step_environment(machine: Machine, arguments: Arguments, site: Site) -> None:
     """Record that the `step` of an unknown object, such as an environment, reads the tensor that it gets. A single
     number, such as a loss, may be for a schedule of learning rates."""
-    for value in arguments.all():
+    for value in (option for given in arguments.all() for _, option in alternatives(given, machine.path)):
         if isinstance(value, Tensor) and not _is_one_number(value):
             read_tensor(machine, value, "array", site)
             _use(machine, (site,), "step", site, "")
