@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 from gpulint.plugin import (
@@ -113,7 +112,7 @@ class ShuffleAfterDecode(Rule):
         counted = {symbol_of(event.dataset): event.dataset for event in self.all(events.DatasetConsumed)}
         for event in pipelines.made_for_training(plan):
             for one in datasets_in(event.dataset):
-                parts = list(islice(_parts(one), _MOST_PARTS))
+                parts = list(_parts(one))
                 for index, step in enumerate(one.steps):
                     image = _image_before(one.steps[:index], parts, decoded) if step.name == "shuffle" else None
                     if (
@@ -126,11 +125,11 @@ class ShuffleAfterDecode(Rule):
                         yield Report(
                             step.site,
                             text,
-                            instead=_instead(image, parts),
+                            instead=_instead(image, one),
                             confidence=confidence(event.where),
                             happens_at=event.site,
                             related=((image.site, "the images are decoded here"), pipelines.reader(event)),
-                            fix=by_name if image.is_step and len(parts) == 1 else None,
+                            fix=by_name if image.is_step and not _is_joined(one) else None,
                         )
 
 
@@ -197,28 +196,34 @@ _SCALES = frozenset(
 """Ops whose last argument is the size of the images that they return."""
 
 
-def _instead(image: _Image, parts: Sequence[values.Dataset]) -> str:
+def _instead(image: _Image, dataset: values.Dataset) -> str:
     """What to do instead; "" for what the rule says."""
     if not image.is_step:
         return "remove it: this dataset shuffles its files itself"
-    return _ZIP_NAMES if len(parts) > 1 else ""
+    return _ZIP_NAMES if _is_joined(dataset) else ""
 
 
 _ZIP_NAMES = "zip the file names or encoded data, call `shuffle`, and decode the images in a `map` behind it"
 
 
-_MOST_PARTS = 16
-"""Maximum number of datasets in a `zip`, at any depth, that are asked: a dataset zipped with itself doubles them."""
-
-
 def _parts(dataset: values.Dataset) -> Iterator[values.Dataset]:
-    """Datasets that a `zip` joins, at any depth, each with the steps behind that; any other dataset without its own
+    """Datasets that a `zip` joins, at any depth, each once, with the steps behind it; any other dataset without its own
     steps."""
-    if not dataset.source.endswith(".zip"):
-        yield dataset.but(steps=())
-    for part in dataset.inputs if dataset.source.endswith(".zip") else ():
-        for one in _parts(part):
-            yield one.but(steps=(*one.steps, *part.steps))
+    pending: list[tuple[values.Dataset, tuple[values.Step, ...]]] = [(dataset, ())]
+    seen: set[int] = set()
+    while pending:
+        one, steps = pending.pop()
+        if not _is_joined(one):
+            yield one.but(steps=steps)
+            continue
+        for part in reversed(one.inputs):
+            if id(part) not in seen:
+                seen.add(id(part))
+                pending.append((part, (*part.steps, *steps)))
+
+
+def _is_joined(dataset: values.Dataset) -> bool:
+    return dataset.source.endswith(".zip")
 
 
 def _image_before(
