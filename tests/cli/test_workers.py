@@ -141,6 +141,7 @@ def test_a_signal_to_the_probe_ends_every_worker(number: signal.Signals, tmp_pat
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # background jobs of a shell ignore SIGINT
     )
     until(lambda: (tmp_path / "0").exists() and (tmp_path / "1").exists())
     process.send_signal(number)
