@@ -164,8 +164,7 @@ class HostSyncInLoop(Rule):
             # an array may be one that GPU502 reports
             is_array = [not (_is_of_number(one) or self._is_named_score(one)) for one in reads]
             first = reads[is_array.index(False)] if False in is_array else reads[0]
-            others = [one for one in reads if one is not first]
-            others = [other for other in others if other.site != first.site]
+            others = [other for other in reads if other.site != first.site]
             what, instead = self._of_call(first) if first.how in ("array", "print") else (_HOW[first.how], "")
             instead = instead or _INSTEAD.get(first.how, self._of_metric(first) if loop_site in training else _ADD_UP)
             if first.how in _COMPARE:
